@@ -1,0 +1,1 @@
+"""Data only: the catalog and the bundled graph."""

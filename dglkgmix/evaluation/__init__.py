@@ -1,0 +1,1 @@
+"""From scores to numbers: filtered ranks, metrics, bins, calibration, significance."""

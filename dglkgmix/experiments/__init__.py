@@ -1,0 +1,1 @@
+"""Many trainings: recipes, grids, tuning."""

@@ -1,0 +1,1 @@
+"""From files to a graph: readers, vocabularies, splits, the heterograph and its degrees."""

@@ -1,0 +1,1 @@
+"""From vectors to scores: encoders, decoders and the predictor that joins them."""

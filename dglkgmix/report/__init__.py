@@ -1,0 +1,1 @@
+"""Evidence for people: tables, figures, the report page."""

@@ -1,0 +1,1 @@
+"""What enters a batch: queries, triples, negatives, partners, mixed vectors."""

@@ -1,0 +1,1 @@
+"""The loop: configuration, losses, strategies, averaging, checkpoints."""

@@ -1,0 +1,210 @@
+"""Every option of a training, its default and the reason for it.
+
+The dataclasses are the tables of ``config.toml``: ``[data]``, ``[model]``, ``[training]``,
+``[strategy]``, ``[pretrain]``, ``[swa]`` and ``[runtime]``. A value ``"auto"`` is settled from the
+graph and the machine by :mod:`dglkgmix.training.defaults`; ``"same"`` in ``[pretrain]`` means the
+value that the main stage uses.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+Auto = Literal["auto"]
+Same = Literal["same"]
+Regime = Literal["1-n", "1-k"]
+LossName = Literal["bce", "ce"]
+DecoderName = Literal["conve", "tucker", "distmult", "complex", "rescal", "transe"]
+EncoderName = Literal["lookup", "rgcn"]
+StrategyName = Literal[
+    "standard", "mixup", "oversample", "reweight", "focal", "logit-adjustment"
+]
+
+
+@dataclass(frozen=True)
+class DataConfig:
+    """``[data]``: where the triples come from and how they are read."""
+
+    # A catalog name, a folder with train/valid/test, or one file. Kept for the record: a run
+    # folder holds its own copy of the triples and does not need the source again.
+    source: str = ""
+    # Which columns hold head, relation and tail: names where the file has a header, else their order.
+    columns: tuple[str, str, str] = ("head", "relation", "tail")
+    header: bool = False
+    # "auto" follows the file name: a tab for .tsv and .txt, a comma for .csv.
+    delimiter: str = "auto"
+    # Shares of train, valid and test where one file is split, and the seed of that split alone.
+    split: tuple[float, float, float] = (0.8, 0.1, 0.1)
+    split_seed: int = 0
+
+
+@dataclass(frozen=True)
+class ModelConfig:
+    """``[model]``: the encoder, the decoder and their geometry."""
+
+    decoder: DecoderName = "conve"
+    encoder: EncoderName = "lookup"
+    # 200 in the paper; "auto" takes less on small graphs.
+    entity_dim: int | Auto = "auto"
+    # "auto" is the entity dimension. Only TuckER can take another.
+    relation_dim: int | Auto = "auto"
+    # Per-entity bias on the scores of real queries. "auto": on for ConvE and TuckER, off elsewhere.
+    bias: bool | Auto = "auto"
+    # ConvE: height of the reshaped vector, "auto" the factor pair with H = 2W or nearest to it.
+    height: int | Auto = "auto"
+    filters: int = 32
+    kernel: int = 3
+    # Dropouts: input for every decoder; feature for ConvE; hidden for ConvE (after the projection);
+    # hidden1 and hidden2 for TuckER (on the contracted core, after the contraction with the head).
+    input_dropout: float = 0.2
+    feature_dropout: float = 0.2
+    hidden_dropout: float = 0.3
+    hidden_dropout1: float = 0.4
+    hidden_dropout2: float = 0.5
+    # TransE: the norm of the distance.
+    norm: Literal[1, 2] = 1
+    # R-GCN.
+    layers: int = 1
+    decomposition: Literal["basis", "block"] = "basis"
+    # Number of bases or of diagonal blocks.
+    bases: int = 30
+    encoder_dropout: float = 0.2
+    # Share of a batch's own edges (with their reciprocals) hidden from message passing: what stays
+    # would let the encoder read the answer.
+    edge_dropout: float = 1.0
+    # Neighbours drawn for each node and layer; 0 passes messages over the full graph.
+    fanout: int = 0
+
+
+@dataclass(frozen=True)
+class TrainingConfig:
+    """``[training]``: the main stage's loop and loss."""
+
+    regime: Regime = "1-n"
+    # "auto" follows the number of training triples; early stopping ends most trainings before.
+    epochs: int | Auto = "auto"
+    batch_size: int | Auto = "auto"
+    lr: float | Auto = "auto"
+    # Learning rate times γ each epoch; 1 leaves it alone.
+    lr_decay: float = 1.0
+    optimizer: Literal["adam", "adagrad"] = "adam"
+    loss: LossName = "bce"
+    # "sum" is the reference's; "mean" divides each term by its own count, β then means less.
+    reduction: Literal["sum", "mean"] = "sum"
+    # Target (1 - ε) y + m / |V|; "auto" mass is ε, recipes of the paper set 1.
+    label_smoothing: float = 0.1
+    smoothing_mass: float | Auto = "auto"
+    # 1-K: negatives of each triple, and whether training triples among them are redrawn and masked.
+    negatives: int = 100
+    filtered: bool = True
+    # Penalties on the vectors that a batch uses, per positive; 0 leaves them out.
+    n3: float = 0.0
+    l2: float = 0.0
+    # Largest gradient norm; 0 does not clip.
+    clip: float = 0.0
+    # Filtered validation MRR every so many epochs; patience counts validations.
+    validate_every: int | Auto = "auto"
+    patience: int = 10
+
+
+@dataclass(frozen=True)
+class StrategyConfig:
+    """``[strategy]``: what is done about degree bias."""
+
+    name: StrategyName = "standard"
+    # η: triples whose tail-relation degree is strictly below it are treated.
+    threshold: int = 5
+    # k: mixing partners drawn for each such triple and epoch.
+    partners: int = 5
+    partner_rule: Literal["any", "strict"] = "any"
+    # λ ~ Beta(α, α).
+    alpha: float = 1.0
+    lambda_range: Literal["full", "half"] = "full"
+    # "none" draws λ; 1 is over-sampling in mixup's clothes, the control of every claim.
+    fixed_lambda: float | Literal["none"] = "none"
+    # β, the weight of the synthetic term.
+    synthetic_weight: float = 1.0
+    # The reference scores synthetic samples without the per-entity bias.
+    synthetic_bias: bool = False
+    # w: re-weighting gives positives below η the weight 1 + w.
+    reweight_up: float = 1.0
+    # γ of the focal factor, and whether gradients pass through it.
+    gamma: float = 2.0
+    focal_detach: bool = False
+    # τ of logit adjustment, and the pseudo-count that smooths p(t | r).
+    tau: float = 1.0
+    adjustment_smoothing: float = 1.0
+
+
+@dataclass(frozen=True)
+class PretrainConfig:
+    """``[pretrain]``: the first stage, always with the standard strategy and without SWA."""
+
+    # "auto": on for mixup, off for the others.
+    enabled: bool | Auto = "auto"
+    # A finished run whose embeddings are taken in place of a first stage.
+    run: str = ""
+    regime: Regime | Same = "1-n"
+    epochs: int | Same = "same"
+    batch_size: int | Same = "same"
+    lr: float | Same = "same"
+    lr_decay: float | Same = "same"
+    optimizer: Literal["adam", "adagrad"] | Same = "same"
+    loss: LossName | Same = "same"
+    reduction: Literal["sum", "mean"] | Same = "same"
+    label_smoothing: float | Same = "same"
+    smoothing_mass: float | Auto | Same = "same"
+    negatives: int | Same = "same"
+    filtered: bool | Same = "same"
+    n3: float | Same = "same"
+    l2: float | Same = "same"
+    clip: float | Same = "same"
+    validate_every: int | Same = "same"
+    patience: int | Same = "same"
+    input_dropout: float | Same = "same"
+    feature_dropout: float | Same = "same"
+    hidden_dropout: float | Same = "same"
+    hidden_dropout1: float | Same = "same"
+    hidden_dropout2: float | Same = "same"
+
+
+@dataclass(frozen=True)
+class SwaConfig:
+    """``[swa]``: stochastic weight averaging of the main stage."""
+
+    # "auto": on for mixup, off for the others.
+    enabled: bool | Auto = "auto"
+    # First epoch (1-based) that may enter the average, and the period.
+    start: int = 10
+    every: int = 10
+    lr: float = 5e-4
+
+
+@dataclass(frozen=True)
+class RuntimeConfig:
+    """``[runtime]``: seed and machine; changes no definition."""
+
+    seed: int = 0
+    device: str = "auto"
+    # "auto" takes bf16 where the hardware multiplies it natively, fp32 elsewhere.
+    precision: Literal["auto", "fp32", "bf16"] = "auto"
+    # "auto" is PyTorch's own number of threads; recorded, as bits hold for one number only.
+    threads: int | Auto = "auto"
+    # Scores held at once by an evaluation.
+    block: int = 2**24
+    # Complete states are written every so many epochs (and at the end of each stage).
+    save_every: int = 1
+
+
+@dataclass(frozen=True)
+class Config:
+    """A whole training. Field names are the tables of ``config.toml``."""
+
+    data: DataConfig = field(default_factory=DataConfig)
+    model: ModelConfig = field(default_factory=ModelConfig)
+    training: TrainingConfig = field(default_factory=TrainingConfig)
+    strategy: StrategyConfig = field(default_factory=StrategyConfig)
+    pretrain: PretrainConfig = field(default_factory=PretrainConfig)
+    swa: SwaConfig = field(default_factory=SwaConfig)
+    runtime: RuntimeConfig = field(default_factory=RuntimeConfig)
