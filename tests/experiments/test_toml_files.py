@@ -1,0 +1,56 @@
+import pytest
+
+from dglkgmix.errors import ConfigError
+from dglkgmix.experiments import toml_files
+
+
+def test_parse_says_where_the_text_is_broken():
+    assert toml_files.parse("a = 1\n[b]\nc = 'x'", "f.toml") == {"a": 1, "b": {"c": "x"}}
+    with pytest.raises(ConfigError, match=r"^f\.toml: not a TOML file: .*line 1"):
+        toml_files.parse("a = ]\nb = 1", "f.toml")
+
+
+def test_read_names_the_file(tmp_path):
+    good = tmp_path / "good.toml"
+    good.write_text("ä = 1", encoding="utf-8")
+    assert toml_files.read(good) == "ä = 1"
+    with pytest.raises(ConfigError, match=r"none\.toml: cannot be read: No such file"):
+        toml_files.read(tmp_path / "none.toml")
+    with pytest.raises(ConfigError, match="cannot be read: Is a directory"):
+        toml_files.read(tmp_path)
+    bad = tmp_path / "bad.toml"
+    bad.write_bytes(b"a = '\xff'")
+    with pytest.raises(ConfigError, match=r"bad\.toml: not UTF-8: .* at byte 5"):
+        toml_files.read(bad)
+
+
+def test_unknown_keys_come_with_near_misses_or_the_whole_list():
+    toml_files.refuse_unknown({"seeds": 1}, ["seeds", "grid"], "x")
+    with pytest.raises(ConfigError, match=r"^x: unknown key 'seed'; did you mean seeds\?$"):
+        toml_files.refuse_unknown({"seed": 1}, ["seeds", "grid"], "x")
+    with pytest.raises(ConfigError, match=r"unknown key 'zzz'; known: grid, seeds$"):
+        toml_files.refuse_unknown({"zzz": 1}, ["seeds", "grid"], "x")
+    many = [f"option {i}" for i in range(13)]
+    assert toml_files.close("zzz", many) == ""
+
+
+@pytest.mark.parametrize(
+    ("value", "kind", "wanted"),
+    [
+        ("x", int, "a whole number"),
+        (True, int, "a whole number"),
+        (True, (int, float), "a whole number or a number"),
+        (1, bool, "true or false"),
+        (1, list, "a list"),
+        ([], dict, "a table"),
+        (1.5, str, "a string"),
+    ],
+)
+def test_a_value_of_another_type_is_refused(value, kind, wanted):
+    with pytest.raises(ConfigError, match=f"x: key must be {wanted}, not "):
+        toml_files.typed({"key": value}, "key", kind, "x")
+
+
+def test_a_value_of_the_right_type_comes_back():
+    assert toml_files.typed({"key": True}, "key", bool, "x") is True
+    assert toml_files.typed({"key": 2}, "key", (int, float), "x") == 2
