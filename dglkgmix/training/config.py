@@ -34,6 +34,8 @@ class DataConfig:
     header: bool = False
     # "auto" follows the file name: a tab for .tsv and .txt, a comma for .csv.
     delimiter: str = "auto"
+    # "auto" follows the file name, too.
+    format: str = "auto"
     # Shares of train, valid and test where one file is split, and the seed of that split alone.
     split: tuple[float, float, float] = (0.8, 0.1, 0.1)
     split_seed: int = 0
@@ -103,8 +105,9 @@ class TrainingConfig:
     l2: float = 0.0
     # Largest gradient norm; 0 does not clip.
     clip: float = 0.0
-    # Filtered validation MRR every so many epochs; patience counts validations.
+    # Filtered validation MRR every so many epochs, and after the last one.
     validate_every: int | Auto = "auto"
+    # Validations without a new best after which training stops; 0 never stops early.
     patience: int = 10
 
 
@@ -193,8 +196,9 @@ class RuntimeConfig:
     threads: int | Auto = "auto"
     # Scores held at once by an evaluation.
     block: int = 2**24
-    # Complete states are written every so many epochs (and at the end of each stage).
-    save_every: int = 1
+    # Complete states are written every so many epochs and at the end of each stage. "auto" writes
+    # as often as keeps writing below a twentieth of the time.
+    save_every: int | Auto = "auto"
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,117 @@
+"""What happened in each epoch: plain rows, ``history.csv`` and TensorBoard events."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from dglkgmix.errors import CheckpointError, DependencyError
+
+
+@dataclass(frozen=True)
+class Row:
+    """One epoch of one stage.
+
+    Losses are means over the epoch's batches of the quantity that was minimised: with
+    ``reduction="sum"`` a batch's sum. ``synthetic_loss`` stands before its weight β. The gradient
+    norm is taken over all parameters before clipping, its mean and maximum over the batches.
+    ``positives`` counts positive terms, ``seconds`` the epoch with its validation. ``averaged``
+    is the number of models in the running average, ``valid_mrr`` a fraction or None where nothing
+    was validated.
+    """
+
+    stage: str
+    epoch: int
+    loss: float
+    kg_loss: float
+    synthetic_loss: float
+    synthetic_samples: int
+    positives: int
+    batches: int
+    lr: float
+    gradient_norm: float
+    gradient_norm_max: float
+    seconds: float
+    valid_mrr: float | None = None
+    averaged: int = 0
+
+
+COLUMNS = tuple(field.name for field in fields(Row))
+_INTEGERS = {"epoch", "synthetic_samples", "positives", "batches", "averaged"}
+
+
+def to_csv(rows: Iterable[Row]) -> bytes:
+    """``history.csv``: a header and one line an epoch; floats unrounded, None empty."""
+    buffer = io.StringIO()
+    writer = csv.DictWriter(buffer, COLUMNS, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(asdict(row) for row in rows)
+    return buffer.getvalue().encode()
+
+
+def from_csv(data: bytes) -> list[dict[str, Any]]:
+    """Read :func:`to_csv` back as dictionaries.
+
+    Raises:
+        CheckpointError: other columns, or fields that are no numbers.
+    """
+    try:
+        reader = csv.DictReader(io.StringIO(data.decode()))
+        rows = [{key: _parse(key, text) for key, text in row.items()} for row in reader]
+    except (ValueError, TypeError) as error:
+        raise CheckpointError(f"history.csv: {error}") from None
+    if tuple(reader.fieldnames or ()) != COLUMNS:
+        raise CheckpointError(f"history.csv: columns are {reader.fieldnames}, not {list(COLUMNS)}")
+    return rows
+
+
+def to_rows(values: Iterable[dict[str, Any]]) -> list[Row]:
+    """Rows from dictionaries with exactly the columns of :class:`Row`."""
+    try:
+        return [Row(**value) for value in values]
+    except TypeError as error:
+        raise CheckpointError(f"history: {error}") from None
+
+
+def _parse(key: str, text: str) -> Any:
+    if key == "stage":
+        return text
+    if text == "":
+        return None
+    return int(text) if key in _INTEGERS else float(text)
+
+
+class TensorBoard:
+    """Writes each row as scalars; needs ``pip install dglkgmix[tracking]``.
+
+    Files lie under ``folder``, one sub-folder a stage. A resumed run goes on in new event files,
+    which TensorBoard shows as one curve.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        try:
+            from torch.utils.tensorboard import SummaryWriter
+        except ImportError as error:
+            raise DependencyError(
+                f"TensorBoard does not load ({error}): pip install 'dglkgmix[tracking]'"
+            ) from None
+        self._make = SummaryWriter
+        self._folder = folder
+        self._writers: dict[str, Any] = {}
+
+    def write(self, row: Row) -> None:
+        """Add every number of ``row`` at its epoch."""
+        if row.stage not in self._writers:
+            self._writers[row.stage] = self._make(str(self._folder / row.stage))
+        for name, value in asdict(row).items():
+            if name not in ("stage", "epoch") and value is not None:
+                self._writers[row.stage].add_scalar(name, value, row.epoch)
+
+    def close(self) -> None:
+        """Flush and close all event files."""
+        for writer in self._writers.values():
+            writer.close()

@@ -1,0 +1,151 @@
+"""What a person sees while a model trains: a bar on a terminal, plain lines elsewhere, or nothing."""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import Any, TextIO
+
+from dglkgmix.training.history import Row
+
+
+class Progress:
+    """No output: the base of the others, and what ``--quiet`` takes."""
+
+    def message(self, text: str) -> None:
+        """Say something that is no figure of an epoch."""
+
+    def start_stage(self, name: str, first_epoch: int, epochs: int, batches: int) -> None:
+        """A stage begins or goes on with ``first_epoch`` (1-based) of ``epochs``."""
+
+    def batch(self, terms: int, loss: float) -> None:
+        """A batch with ``terms`` positive and synthetic terms is done."""
+
+    def epoch(self, row: Row) -> None:
+        """An epoch is done and, where it was due, validated."""
+
+    def end_stage(self) -> None:
+        """The stage is over, by its own end or an error."""
+
+
+class LineProgress(Progress):
+    """One plain line for every epoch (at most about one a second) on a stream that is no terminal."""
+
+    def __init__(self, stream: TextIO | None = None, *, interval: float = 1.0) -> None:
+        self._stream = stream or sys.stderr
+        self._interval = interval
+        self._epochs = 0
+        self._clock = _Clock()
+        self._last = -interval
+
+    def message(self, text: str) -> None:
+        print(text, file=self._stream, flush=True)
+
+    def start_stage(self, name: str, first_epoch: int, epochs: int, batches: int) -> None:
+        self._epochs = epochs
+        self._clock = _Clock()
+        self._last = -self._interval
+
+    def epoch(self, row: Row) -> None:
+        self._clock.add(row)
+        due = self._clock.elapsed - self._last >= self._interval
+        if due or row.valid_mrr is not None or row.epoch == self._epochs:
+            self._last = self._clock.elapsed
+            self.message(f"{row.stage} {row.epoch}/{self._epochs} {self._clock.describe(row, self._epochs)}")
+
+
+class BarProgress(Progress):
+    """A tqdm bar for the stage, counting epochs, with the current epoch's share behind it."""
+
+    def __init__(self, stream: TextIO | None = None) -> None:
+        self._stream = stream or sys.stderr
+        self._bar: Any = None
+        self._batches = 0
+        self._done = 0
+        self._clock = _Clock()
+        self._valid = ""
+
+    def message(self, text: str) -> None:
+        from tqdm import tqdm
+
+        tqdm.write(text, file=self._stream)
+
+    def start_stage(self, name: str, first_epoch: int, epochs: int, batches: int) -> None:
+        from tqdm import tqdm
+
+        self._batches, self._done, self._clock, self._valid = batches, 0, _Clock(), ""
+        self._bar = tqdm(
+            total=epochs * batches,
+            initial=(first_epoch - 1) * batches,
+            desc=f"{name} {first_epoch}/{epochs}",
+            bar_format="{desc} |{bar}| {percentage:3.0f}% [{elapsed}<{remaining}{postfix}]",
+            file=self._stream,
+            dynamic_ncols=True,
+            mininterval=0.2,
+        )
+
+    def batch(self, terms: int, loss: float) -> None:
+        self._bar.update(1)
+
+    def epoch(self, row: Row) -> None:
+        self._clock.add(row)
+        epochs = self._bar.total // self._batches
+        self._bar.set_description_str(f"{row.stage} {row.epoch}/{epochs}", refresh=False)
+        # What validation and a changing number of batches leave uneven is made good here.
+        self._bar.n = row.epoch * self._batches
+        if row.valid_mrr is not None:
+            self._valid = f"valid MRR {row.valid_mrr:.4f}"
+        parts = [_losses(row), f"{self._clock.speed(row):,.0f} triples/s", self._valid]
+        self._bar.set_postfix_str(", ".join(part for part in parts if part))
+
+    def end_stage(self) -> None:
+        if self._bar is not None:
+            self._bar.close()
+            self._bar = None
+
+
+def make_progress(*, quiet: bool = False, stream: TextIO | None = None) -> Progress:
+    """A bar where ``stream`` (standard error) is a terminal, lines elsewhere, nothing if quiet."""
+    stream = stream or sys.stderr
+    if quiet:
+        return Progress()
+    return BarProgress(stream) if stream.isatty() else LineProgress(stream)
+
+
+class _Clock:
+    """Seconds of this session and what is left at its pace."""
+
+    def __init__(self) -> None:
+        self._start = time.monotonic()
+        self._epochs = 0
+
+    def add(self, row: Row) -> None:
+        self._epochs += 1
+
+    @property
+    def elapsed(self) -> float:
+        return time.monotonic() - self._start
+
+    def speed(self, row: Row) -> float:
+        """Positive and synthetic terms a second."""
+        return (row.positives + row.synthetic_samples) / max(row.seconds, 1e-9)
+
+    def describe(self, row: Row, epochs: int) -> str:
+        left = self.elapsed / self._epochs * (epochs - row.epoch)
+        parts = [_losses(row), f"{self.speed(row):,.0f} triples/s"]
+        if row.valid_mrr is not None:
+            parts.append(f"valid MRR {row.valid_mrr:.4f}")
+        return "  ".join([*parts, f"{_duration(left)} left"])
+
+
+def _losses(row: Row) -> str:
+    text = f"loss {row.loss:.4g}"
+    if row.synthetic_samples:
+        text += f" (graph {row.kg_loss:.4g}, synthetic {row.synthetic_loss:.4g})"
+    return text
+
+
+def _duration(seconds: float) -> str:
+    minutes, seconds = divmod(int(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{seconds:02}" if hours else f"{minutes}:{seconds:02}"

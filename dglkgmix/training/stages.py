@@ -1,0 +1,56 @@
+"""The stages of a training: pre-training, then the main stage, each with its own settings."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+
+from dglkgmix.training.config import (
+    Config,
+    ModelConfig,
+    StrategyConfig,
+    SwaConfig,
+    TrainingConfig,
+)
+
+PRETRAIN = "pretrain"
+MAIN = "train"
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One pass of the loop, from its own initial weights to its own selected ones."""
+
+    name: str
+    model: ModelConfig
+    training: TrainingConfig
+    strategy: StrategyConfig
+    swa: SwaConfig
+
+
+def stages(config: Config) -> list[Stage]:
+    """The stages that a resolved ``config`` asks for, in order.
+
+    The first stage falls away where ``pretrain.run`` names a run whose embeddings are taken
+    instead. Method, "Procedure".
+    """
+    main = Stage(MAIN, config.model, config.training, config.strategy, config.swa)
+    if not config.pretrain.enabled or config.pretrain.run:
+        return [main]
+    return [_pretraining(config), main]
+
+
+def _pretraining(config: Config) -> Stage:
+    values = dataclasses.asdict(config.pretrain)
+    return Stage(
+        name=PRETRAIN,
+        model=dataclasses.replace(config.model, **_shared(config.model, values)),
+        training=dataclasses.replace(config.training, **_shared(config.training, values)),
+        strategy=dataclasses.replace(config.strategy, name="standard"),
+        swa=dataclasses.replace(config.swa, enabled=False),
+    )
+
+
+def _shared(section: object, values: dict[str, object]) -> dict[str, object]:
+    names = {f.name for f in dataclasses.fields(section)}  # type: ignore[arg-type]
+    return {name: value for name, value in values.items() if name in names}
