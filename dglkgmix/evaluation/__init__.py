@@ -1,1 +1,1 @@
-"""From scores to numbers: filtered ranks, metrics, bins, calibration, significance."""
+"""From scores to numbers: ranks, metrics, calibration and tests."""

@@ -1,0 +1,183 @@
+"""Metrics of a rank table, grouped in any way; each group with its number of queries.
+
+All are means over queries, never over batches (method, Evaluation).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dglkgmix.evaluation.rank_table import RankTable
+
+if TYPE_CHECKING:
+    from dglkgmix.kg.degrees import DegreeBins
+    from dglkgmix.kg.graph import KnowledgeGraph
+
+Metrics = dict[str, Any]
+Array = np.ndarray[Any, Any]
+HITS = (1, 3, 10)
+TIES = {"realistic": "rank", "optimistic": "rank_optimistic", "pessimistic": "rank_pessimistic"}
+# Bordes et al. (2013): an end with this many partners or more on average is "many".
+MANY = 1.5
+RELATION_CLASSES = ("1-1", "1-n", "n-1", "n-n", "unseen")
+
+
+def per_query(table: RankTable, ties: str = "realistic") -> dict[str, Array]:
+    """(Q,) arrays whose means are the metrics: mrr, mr, hits@k; and expected, of E[MR]."""
+    ranks = table[TIES[ties]]
+    values = {"mrr": 1 / ranks, "mr": ranks}
+    values |= {f"hits@{k}": (ranks <= k).astype(float) for k in HITS}
+    return values | {"expected": (table["candidates"] + 1) / 2}
+
+
+def overall(table: RankTable, ties: str = "realistic") -> Metrics:
+    """mrr, mr, hits@1, hits@3, hits@10, amri and queries of the whole table.
+
+    ``ties`` is realistic, optimistic or pessimistic. An empty table has 0 queries and None.
+    """
+    return _grouped(table, np.zeros(len(table), dtype=np.int64), 1, ties)[0]
+
+
+def by_direction(table: RankTable) -> dict[str, Metrics]:
+    """Head and tail prediction apart."""
+    found = _grouped(table, table.asks_head.astype(np.int64), 2)
+    return {"head": found[1], "tail": found[0]}
+
+
+def by_bin(table: RankTable, bins: DegreeBins) -> dict[str, Metrics]:
+    """By tail-relation degree of the answer."""
+    return dict(zip(bins.names, _grouped(table, bin_of(table, bins), len(bins.names)), strict=True))
+
+
+def by_degree(table: RankTable, column: str, bins: DegreeBins) -> dict[str, Metrics]:
+    """By any degree: a column of the table, or ``other_relation``; names are the intervals'."""
+    groups = _assign(degree(table, column), bins)
+    return dict(zip(bins.names, _grouped(table, groups, len(bins.names)), strict=True))
+
+
+def by_relation(table: RankTable) -> dict[str, Metrics]:
+    """By relation, both directions together, in the order of the names."""
+    return by_name(table, table.names("relation").to_pylist())
+
+
+def by_relation_class(table: RankTable, classes: dict[str, str]) -> dict[str, Metrics]:
+    """By class of the relation (:func:`relation_classes`), the two directions apart.
+
+    Keys are ``1-n head``, ``1-n tail`` and so on: in a 1-n relation, heads are easy and tails hard.
+    """
+    heads = table.asks_head
+    relations = table.names("relation").to_pylist()
+    labels = [
+        f"{classes.get(name, 'unseen')} {'head' if asks_head else 'tail'}"
+        for name, asks_head in zip(relations, heads, strict=True)
+    ]
+    found = by_name(table, labels)
+    order = [f"{kind} {end}" for kind in RELATION_CLASSES for end in ("head", "tail")]
+    return {label: found[label] for label in order if label in found}
+
+
+def by_name(table: RankTable, labels: list[str]) -> dict[str, Metrics]:
+    """By (Q,) labels, sorted."""
+    names, groups = np.unique(np.array(labels, dtype=object).astype(str), return_inverse=True)
+    return dict(zip(names.tolist(), _grouped(table, groups, len(names)), strict=True))
+
+
+def macro(table: RankTable, over: str) -> Metrics:
+    """Means over groups of the groups' means; ``over`` is ``queries`` or ``relations``.
+
+    Distinct queries are distinct (head, relation, ?) and (?, relation, tail). Frequent relations,
+    and queries with many answers, then weigh no more than the rest. ``groups`` tells how many.
+    """
+    groups = _query_codes(table) if over == "queries" else table.codes(["relation"])
+    count = int(groups.max()) + 1 if len(groups) else 0
+    means = _means(per_query(table), groups, count)
+    found = _metrics(
+        {name: float(column.mean()) if count else 0.0 for name, column in means.items()}, len(table)
+    )
+    return found | {"groups": count}
+
+
+def joint(table: RankTable, rows: DegreeBins, columns: DegreeBins) -> tuple[Array, Array]:
+    """MRR and number of queries by tail-relation × other-relation degree (paper, Figure 2 c).
+
+    Returns:
+        (rows, columns) float MRR, NaN where no query falls, and (rows, columns) int64 queries.
+    """
+    height, width = len(rows.names), len(columns.names)
+    groups = bin_of(table, rows) * width + _assign(degree(table, "other_relation"), columns)
+    queries = np.bincount(groups, minlength=height * width)
+    sums = np.bincount(groups, weights=1 / table["rank"], minlength=height * width)
+    with np.errstate(invalid="ignore"):
+        mrr = sums / queries
+    return mrr.reshape(height, width), queries.reshape(height, width)
+
+
+def relation_classes(kg: KnowledgeGraph) -> dict[str, str]:
+    """Class of every relation after Bordes et al. (2013), from the distinct training triples.
+
+    ``1-n``: a head has 1.5 tails or more on average, a tail fewer heads; relations that training
+    lacks are ``unseen``.
+    """
+    index, count = kg.train_index, kg.num_relations
+    answers = np.diff(index.indptr.numpy())
+    relation = index.relations.numpy()
+    pairs = np.bincount(relation, minlength=2 * count)
+    average = np.bincount(relation, weights=answers, minlength=2 * count) / np.maximum(pairs, 1)
+    tails, heads = average[:count] >= MANY, average[count:] >= MANY
+    kinds = {(False, False): "1-1", (False, True): "1-n", (True, False): "n-1", (True, True): "n-n"}
+    return {
+        kg.relations[r]: kinds[bool(heads[r]), bool(tails[r])] if pairs[r] else "unseen"
+        for r in range(count)
+    }
+
+
+def bin_of(table: RankTable, bins: DegreeBins) -> Array:
+    """(Q,) the degree bin of every query."""
+    return _assign(table["tail_relation"], bins)
+
+
+def degree(table: RankTable, column: str) -> Array:
+    """(Q,) a degree of the table, or ``other_relation``: tail_in less tail_relation."""
+    if column == "other_relation":
+        return np.asarray(table["tail_in"] - table["tail_relation"])
+    return table[column]
+
+
+def _assign(degrees: Array, bins: DegreeBins) -> Array:
+    import torch
+
+    return np.asarray(bins.assign(torch.from_numpy(np.array(degrees))).numpy())
+
+
+def _query_codes(table: RankTable) -> Array:
+    asks_head = table.asks_head
+    head, relation, tail = (table.codes([name]) for name in ("head", "relation", "tail"))
+    keys = np.stack([np.where(asks_head, tail, head), relation, asks_head], axis=1)
+    return np.asarray(np.unique(keys, axis=0, return_inverse=True)[1]).reshape(-1)
+
+
+def _grouped(table: RankTable, groups: Array, count: int, ties: str = "realistic") -> list[Metrics]:
+    means = _means(per_query(table, ties), groups, count)
+    queries = np.bincount(groups, minlength=count)
+    return [
+        _metrics({name: float(column[i]) for name, column in means.items()}, int(queries[i]))
+        for i in range(count)
+    ]
+
+
+def _means(values: dict[str, Array], groups: Array, count: int) -> dict[str, Array]:
+    size = np.maximum(np.bincount(groups, minlength=count), 1)
+    return {n: np.bincount(groups, weights=v, minlength=count) / size for n, v in values.items()}
+
+
+def _metrics(means: dict[str, float], queries: int) -> Metrics:
+    """Means with the adjusted mean rank index; all None where there are no queries."""
+    names = ("mrr", "mr", *(f"hits@{k}" for k in HITS))
+    if not queries:
+        return dict.fromkeys((*names, "amri")) | {"queries": 0}
+    expected = means["expected"]
+    # With a single candidate each, every rank is 1 and the index says nothing.
+    amri = 1 - (means["mr"] - 1) / (expected - 1) if expected > 1 else None
+    return {name: means[name] for name in names} | {"amri": amri, "queries": queries}

@@ -1,0 +1,157 @@
+"""The rank table: the one artefact that every metric, bin, test and plot is derived from."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from dglkgmix.errors import DataError
+from dglkgmix.evaluation.queries import DIRECTIONS, EvalQueries
+
+if TYPE_CHECKING:
+    from dglkgmix.evaluation.ranking import Ranks
+    from dglkgmix.kg.graph import KnowledgeGraph
+
+NAMES = ("head", "relation", "tail", "direction")
+RANKS = ("rank", "rank_optimistic", "rank_pessimistic")
+DEGREES = ("head_in", "head_out", "tail_in", "tail_out", "tail_relation")
+_TEXT = pa.dictionary(pa.int32(), pa.string())
+SCHEMA = pa.schema(
+    [
+        *[pa.field(name, _TEXT, nullable=False) for name in NAMES],
+        pa.field("score", pa.float32()),
+        *[pa.field(name, pa.float64(), nullable=name != "rank") for name in RANKS],
+        pa.field("candidates", pa.int64(), nullable=False),
+        *[pa.field(name, pa.int64(), nullable=False) for name in DEGREES],
+    ]
+)
+
+
+@dataclass(frozen=True)
+class RankTable:
+    """One row a query, columns as in ``SCHEMA`` (method, Evaluation: Rank table).
+
+    head, relation and tail name the original triple; direction tells which end was asked for.
+    The degrees are the query's own: "tail" is the answer and "head" the given entity, so with
+    direction ``head`` they swap and ``tail_relation`` counts reciprocal triples. Ranks of another
+    tool have no score and no optimistic or pessimistic rank where that tool gave none.
+    """
+
+    table: pa.Table
+
+    def __len__(self) -> int:
+        return int(self.table.num_rows)
+
+    def __getitem__(self, column: str) -> np.ndarray[Any, Any]:
+        """(Q,) numbers of a numeric column; missing scores are NaN."""
+        return np.asarray(self.table.column(column).to_numpy())
+
+    def names(self, column: str) -> pa.DictionaryArray:
+        """(Q,) a column of names, as codes into their distinct values."""
+        chunked = self.table.column(column).unify_dictionaries()
+        return chunked.combine_chunks() if chunked.num_chunks != 1 else chunked.chunk(0)
+
+    def codes(self, columns: Iterable[str]) -> np.ndarray[Any, Any]:
+        """(Q,) int64: equal where all the given columns of names are equal, from 0 up."""
+        combined = np.zeros(len(self), dtype=np.int64)
+        for column in columns:
+            array = self.names(column)
+            codes = np.asarray(array.indices.to_numpy(), dtype=np.int64)
+            combined = combined * max(1, len(array.dictionary)) + codes
+            combined = np.unique(combined, return_inverse=True)[1]
+        return combined
+
+    @property
+    def asks_head(self) -> np.ndarray[Any, Any]:
+        """(Q,) bool: the head was asked for."""
+        names = self.names("direction")
+        is_head = np.array([name == "head" for name in names.dictionary.to_pylist()], dtype=bool)
+        return np.asarray(is_head[names.indices.to_numpy()])
+
+    def select(self, rows: np.ndarray[Any, Any]) -> RankTable:
+        """The rows of a boolean mask or of indices."""
+        indices = np.flatnonzero(rows) if rows.dtype == bool else rows
+        return RankTable(self.table.take(pa.array(indices, type=pa.int64())))
+
+    @classmethod
+    def build(
+        cls,
+        kg: KnowledgeGraph,
+        queries: EvalQueries,
+        ranks: dict[str, np.ndarray[Any, Any]],
+    ) -> RankTable:
+        """A table of ``score``, the three ranks and ``candidates``, (Q,) each; NaN is missing."""
+        asks_head = queries.direction.bool()
+        head = queries.answers.where(asks_head, queries.heads)
+        tail = queries.heads.where(asks_head, queries.answers)
+        relation = queries.relations % kg.num_relations
+        columns: dict[str, pa.Array] = {
+            "head": _names(head, kg.entities),
+            "relation": _names(relation, kg.relations),
+            "tail": _names(tail, kg.entities),
+            "direction": _names(queries.direction, DIRECTIONS),
+        }
+        for name in ("score", *RANKS):
+            columns[name] = pa.array(ranks[name], type=SCHEMA.field(name).type, from_pandas=True)
+        columns["candidates"] = pa.array(ranks["candidates"], type=pa.int64())
+        for name, degrees in _query_degrees(kg, queries).items():
+            columns[name] = pa.array(degrees.numpy(), type=pa.int64())
+        return cls(pa.table(columns, schema=SCHEMA))
+
+    @classmethod
+    def from_ranks(cls, kg: KnowledgeGraph, queries: EvalQueries, ranks: Ranks) -> RankTable:
+        """The table of what :func:`dglkgmix.evaluation.ranking.rank` found."""
+        return cls.build(
+            kg,
+            queries,
+            {
+                "score": ranks.score.numpy(),
+                "rank": ranks.rank.numpy(),
+                "rank_optimistic": ranks.optimistic.numpy(),
+                "rank_pessimistic": ranks.pessimistic.numpy(),
+                "candidates": ranks.candidates.numpy(),
+            },
+        )
+
+    def to_bytes(self) -> bytes:
+        """The Parquet file."""
+        sink = io.BytesIO()
+        pq.write_table(self.table, sink, compression="zstd")
+        return sink.getvalue()
+
+    @classmethod
+    def from_bytes(cls, data: bytes, where: str | Path = "rank table") -> RankTable:
+        """Read what :meth:`to_bytes` wrote; DataError where it is no rank table."""
+        try:
+            table = pq.read_table(io.BytesIO(data))
+        except (pa.ArrowInvalid, OSError) as error:
+            raise DataError(f"{where}: not a Parquet file: {error}") from error
+        missing = [name for name in SCHEMA.names if name not in table.column_names]
+        if missing:
+            raise DataError(f"{where}: no rank table: column {missing[0]!r} is missing")
+        return cls(table.select(SCHEMA.names).cast(SCHEMA))
+
+
+def _names(ids: Any, names: Any) -> pa.DictionaryArray:
+    """Ids as a dictionary column that holds only the names in use."""
+    used, codes = np.unique(ids.numpy(), return_inverse=True)
+    values = pa.array([names[int(i)] for i in used], type=pa.string())
+    return pa.DictionaryArray.from_arrays(pa.array(codes, type=pa.int32()), values)
+
+
+def _query_degrees(kg: KnowledgeGraph, queries: EvalQueries) -> dict[str, Any]:
+    degrees = kg.degrees
+    return {
+        "head_in": degrees.in_degree(queries.heads),
+        "head_out": degrees.out_degree(queries.heads),
+        "tail_in": degrees.in_degree(queries.answers),
+        "tail_out": degrees.out_degree(queries.answers),
+        "tail_relation": degrees.tail_relation(queries.answers, queries.relations),
+    }
