@@ -1,0 +1,36 @@
+"""ComplEx: DistMult over complex numbers (Trouillon et al., 2016)."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from dglkgmix.errors import ConfigError
+from dglkgmix.models.decoder import Decoder, same_dim
+from dglkgmix.models.dropout import Dropout
+
+
+class ComplEx(Decoder):
+    """score = Re(Σ_i h_i r_i conj(t_i)), with input dropout on the head.
+
+    The first half of every vector holds the real parts, the second the imaginary ones.
+
+    Raises:
+        ConfigError: the dimensions differ or are odd.
+    """
+
+    def __init__(self, entity_dim: int, relation_dim: int, input_dropout: float = 0.0) -> None:
+        same_dim("complex", entity_dim, relation_dim)
+        if entity_dim % 2:
+            raise ConfigError(
+                f"model.entity_dim is {entity_dim}: complex needs an even number, "
+                "half for real and half for imaginary parts"
+            )
+        super().__init__(entity_dim, relation_dim)
+        self.input_dropout = Dropout(input_dropout)
+
+    def _query(self, head: Tensor, relation: Tensor) -> Tensor:
+        real, imaginary = self.input_dropout(head).chunk(2, dim=1)
+        along, across = relation.chunk(2, dim=1)
+        parts = (real * along - imaginary * across, real * across + imaginary * along)
+        return torch.cat(parts, dim=1)

@@ -1,0 +1,84 @@
+"""What every decoder is: vectors in, scores out, and no idea of ids."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from dglkgmix.errors import ConfigError
+
+
+class Decoder(nn.Module):
+    """Scores triples from the vectors of their head, relation and tail.
+
+    A decoder first makes a query of a head and a relation, then scores it against tails. It
+    takes vectors, never ids, so mixed vectors pass through it like any other (method, Decoders).
+
+    Letters: B batch, E entities, K candidates of a query, U distinct relations, De, Dr and Dq the
+    dimensions of entity, relation and query vectors.
+
+    Attributes:
+        shares_relations: whether ``query`` gains from being given each distinct relation once.
+        is_bilinear: whether ``score_all`` is ``query @ entities.T + bias``.
+    """
+
+    shares_relations = False
+    is_bilinear = True
+
+    def __init__(self, entity_dim: int, relation_dim: int) -> None:
+        super().__init__()
+        self.entity_dim = entity_dim
+        self.relation_dim = relation_dim
+
+    @property
+    def query_dim(self) -> int:
+        """Dq, the dimension of what ``query`` returns."""
+        return self.entity_dim
+
+    def query(self, head: Tensor, relation: Tensor, rows: Tensor | None = None) -> Tensor:
+        """Queries (B, Dq) of heads (B, De) and relations (B, Dr).
+
+        With ``rows`` (B,), ``relation`` is (U, Dr) and query b has relation ``rows[b]``.
+        """
+        if rows is not None:
+            relation = relation[rows]
+        return self._query(head, relation)
+
+    def _query(self, head: Tensor, relation: Tensor) -> Tensor:
+        raise NotImplementedError
+
+    def score_all(self, query: Tensor, entities: Tensor, bias: Tensor | None = None) -> Tensor:
+        """Scores (B, E) of each query (B, Dq) against all entities (E, De), with bias (E,)."""
+        if bias is None:
+            return query @ entities.T
+        return torch.addmm(bias, query, entities.T)
+
+    def score(self, query: Tensor, candidates: Tensor, bias: Tensor | None = None) -> Tensor:
+        """Scores (B, K) of each query (B, Dq) against its candidates (B, K, De), bias (B, K)."""
+        scores = torch.bmm(candidates, query.unsqueeze(2)).squeeze(2)
+        return scores if bias is None else scores + bias
+
+    def start_tables(self, entities: Tensor, relations: Tensor) -> None:
+        """Fill embedding tables (E, De) and (2R, Dr) with the values a training starts from."""
+        nn.init.xavier_normal_(entities)
+        nn.init.xavier_normal_(relations)
+
+    def reset_parameters(self) -> None:
+        """Draw every parameter and statistic of the decoder afresh."""
+        for child in self.children():
+            reset = getattr(child, "reset_parameters", None)
+            if reset is not None:
+                reset()
+
+
+def same_dim(name: str, entity_dim: int, relation_dim: int) -> None:
+    """Refuse different dimensions.
+
+    Raises:
+        ConfigError: the decoder ``name`` needs ``relation_dim`` equal to ``entity_dim``.
+    """
+    if entity_dim != relation_dim:
+        raise ConfigError(
+            f"model.relation_dim is {relation_dim} and model.entity_dim {entity_dim}: "
+            f"{name} needs them equal (only tucker takes two)"
+        )

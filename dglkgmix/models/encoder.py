@@ -1,0 +1,69 @@
+"""What every encoder is: the embedding tables, and the vectors that decoders get."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+
+@dataclass(frozen=True)
+class Vectors:
+    """Encoded entities and relations: what ids become.
+
+    Attributes:
+        entities: (E', De); all E entities in the order of their ids, unless ``position`` is given.
+        relations: (2R, Dr).
+        position: (E,) row of each entity in ``entities``, -1 where it was not encoded.
+        sparse: whether the gradients of the two look-ups are sparse.
+    """
+
+    entities: Tensor
+    relations: Tensor
+    position: Tensor | None = None
+    sparse: bool = False
+
+    def entity(self, ids: Tensor) -> Tensor:
+        """Vectors (..., De) of entity ids (...)."""
+        rows = ids if self.position is None else self.position[ids]
+        return functional.embedding(rows, self.entities, sparse=self.sparse)
+
+    def relation(self, ids: Tensor) -> Tensor:
+        """Vectors (..., Dr) of relation ids (...), reciprocal ones included."""
+        return functional.embedding(ids, self.relations, sparse=self.sparse)
+
+
+class Encoder(nn.Module):
+    """Holds the embedding tables and makes vectors of them.
+
+    Attributes:
+        entity_table: (E, De), relation_table: (2R, Dr); the *embedding tables*, which two-stage
+            training keeps while everything else starts afresh.
+    """
+
+    def __init__(self, entities: int, relations: int, entity_dim: int, relation_dim: int) -> None:
+        super().__init__()
+        self.entity_table = nn.Parameter(torch.zeros(entities, entity_dim))
+        self.relation_table = nn.Parameter(torch.zeros(relations, relation_dim))
+
+    def encode(
+        self,
+        hidden_edges: Tensor | None = None,
+        nodes: Tensor | None = None,
+        generator: torch.Generator | None = None,
+    ) -> Vectors:
+        """Vectors of all entities, or of ``nodes`` where the encoder samples neighbourhoods.
+
+        Args:
+            hidden_edges: rows of ``kg.edges`` that, with their reciprocals, must not pass
+                messages: a training batch's own. Without effect in eval mode.
+            nodes: entity ids that the batch needs; None for all of them. An encoder that has all
+                at no cost ignores it.
+            generator: where random choices are drawn from (CPU); PyTorch's global one if None.
+        """
+        raise NotImplementedError
+
+    def reset_parameters(self) -> None:
+        """Draw everything but the embedding tables afresh."""

@@ -1,0 +1,121 @@
+"""Encoder, decoder and per-entity bias: the only place where ids become vectors."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor, nn
+
+from dglkgmix.models.batch_norm import frozen_statistics
+from dglkgmix.models.decoder import Decoder
+from dglkgmix.models.encoder import Encoder, Vectors
+from dglkgmix.models.options import ModelOptions
+from dglkgmix.models.registry import build_decoder, build_encoder
+from dglkgmix.sampling.mixup import mix
+
+if TYPE_CHECKING:
+    from dglkgmix.kg.graph import KnowledgeGraph
+
+
+class LinkPredictor(nn.Module):
+    """Scores triples of ids.
+
+    Letters: B batch, S synthetic samples, E entities, K candidates, De, Dr and Dq the dimensions
+    of entity, relation and query vectors.
+
+    Attributes:
+        bias: (E,) added to the score of each tail, or None.
+    """
+
+    def __init__(self, encoder: Encoder, decoder: Decoder, *, bias: bool) -> None:
+        super().__init__()
+        self.encoder = encoder
+        self.decoder = decoder
+        entities = encoder.entity_table.shape[0]
+        self.bias = nn.Parameter(torch.zeros(entities)) if bias else None
+
+    @classmethod
+    def build(cls, options: ModelOptions, kg: KnowledgeGraph, *, seed: int = 0) -> LinkPredictor:
+        """The model that ``options`` (nothing left at "auto") describe, with the random weights
+        of ``seed``; PyTorch's own random state stays as it was.
+
+        Raises:
+            ConfigError: an unknown name, an option at "auto", or a geometry that does not fit.
+        """
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(seed)
+            decoder = build_decoder(options)
+            encoder = build_encoder(options, kg, decoder)
+            model = cls(encoder, decoder, bias=options.bias is True)
+            model._start_tables()
+        return model
+
+    @torch.no_grad()
+    def _start_tables(self) -> None:
+        self.decoder.start_tables(self.encoder.entity_table, self.encoder.relation_table)
+
+    @property
+    def num_entities(self) -> int:
+        """E."""
+        return self.encoder.entity_table.shape[0]
+
+    def encode(
+        self,
+        hidden_edges: Tensor | None = None,
+        nodes: Tensor | None = None,
+        generator: torch.Generator | None = None,
+    ) -> Vectors:
+        """The vectors that the other methods take; see :meth:`Encoder.encode`."""
+        return self.encoder.encode(hidden_edges, nodes, generator)
+
+    def query(self, vectors: Vectors, heads: Tensor, relations: Tensor) -> Tensor:
+        """Queries (B, Dq) of head ids (B,) and relation ids (B,)."""
+        head = vectors.entity(heads)
+        # Finding the distinct relations would make a GPU wait, and gains it little.
+        if not self.decoder.shares_relations or heads.device.type != "cpu":
+            return self.decoder.query(head, vectors.relation(relations))
+        distinct, rows = relations.unique(return_inverse=True)  # type: ignore[no-untyped-call]
+        return self.decoder.query(head, vectors.relation(distinct), rows)
+
+    def score_all(self, vectors: Vectors, query: Tensor) -> Tensor:
+        """Scores (B, E) of queries (B, Dq) against all entities, the bias included."""
+        return self.decoder.score_all(query, vectors.entities, self.bias)
+
+    def score(
+        self, vectors: Vectors, query: Tensor, candidates: Tensor, with_bias: bool = True
+    ) -> Tensor:
+        """Scores (B, K) of queries (B, Dq) against candidate ids (B, K)."""
+        bias = self.bias[candidates] if with_bias and self.bias is not None else None
+        return self.decoder.score(query, vectors.entity(candidates), bias)
+
+    def mixed_query(self, vectors: Vectors, first: Tensor, second: Tensor, lam: Tensor) -> Tensor:
+        """Queries (S, Dq) of mixed heads and relations, in a pass of their own.
+
+        Args:
+            vectors: what :meth:`encode` gave.
+            first: triples (S, 3), weighed λ; ``second``: triples (S, 3), weighed 1 - λ.
+            second: see ``first``; the tails of both are not looked at.
+            lam: λ (S,).
+
+        Batch norm uses the pass's own statistics, or the running ones for a single sample, and
+        leaves the running ones as they are (method, KG-Mixup 7).
+        """
+        heads = vectors.entity(torch.stack([first[:, 0], second[:, 0]]))  # (2, S, De)
+        relations = vectors.relation(torch.stack([first[:, 1], second[:, 1]]))  # (2, S, Dr)
+        with frozen_statistics(self.decoder):
+            mixed = mix(relations[0], relations[1], lam)
+            return self.decoder.query(mix(heads[0], heads[1], lam), mixed)
+
+    def reinitialise(self, seed: int) -> None:
+        """Draw everything but the embedding tables afresh (method, Procedure 2).
+
+        That is the decoder, the encoder's weights, the bias and batch norm's statistics.
+        PyTorch's own random state stays as it was.
+        """
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(seed)
+            self.decoder.reset_parameters()
+            self.encoder.reset_parameters()
+        if self.bias is not None:
+            nn.init.zeros_(self.bias)

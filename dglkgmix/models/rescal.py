@@ -1,0 +1,34 @@
+"""RESCAL: a full matrix for each relation (Nickel et al., 2011)."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from dglkgmix.models.decoder import Decoder, same_dim
+from dglkgmix.models.dropout import Dropout
+
+
+class RESCAL(Decoder):
+    """score = h W_r t, with input dropout on the head.
+
+    A relation's vector is its matrix, row by row: ``relation_dim`` is De², whatever the
+    configuration calls the relation dimension (it must be De there).
+
+    Raises:
+        ConfigError: the configured dimensions differ.
+    """
+
+    def __init__(self, entity_dim: int, relation_dim: int, input_dropout: float = 0.0) -> None:
+        same_dim("rescal", entity_dim, relation_dim)
+        super().__init__(entity_dim, entity_dim**2)
+        self.input_dropout = Dropout(input_dropout)
+
+    def _query(self, head: Tensor, relation: Tensor) -> Tensor:
+        matrices = relation.view(-1, self.entity_dim, self.entity_dim)
+        return torch.bmm(self.input_dropout(head).unsqueeze(1), matrices).squeeze(1)
+
+    def start_tables(self, entities: Tensor, relations: Tensor) -> None:
+        """Entities as everywhere; matrices that about keep a vector's length."""
+        nn.init.xavier_normal_(entities)
+        nn.init.normal_(relations, std=self.entity_dim**-0.5)

@@ -1,0 +1,52 @@
+"""TuckER: one core tensor that all relations share (Balažević et al., 2019)."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from dglkgmix.models.batch_norm import BatchNorm
+from dglkgmix.models.decoder import Decoder
+from dglkgmix.models.dropout import Dropout
+from dglkgmix.models.masked_product import masked_product
+
+
+class TuckER(Decoder):
+    """score = W ×₁ h ×₂ r ×₃ t, with the norms and dropouts that method.md (Decoders) lists.
+
+    The core (Dr, De, De) meets each distinct relation of a batch once. Hidden dropout 1 then
+    falls on every query's own copy of the contracted matrix, as the method asks.
+    """
+
+    shares_relations = True
+
+    def __init__(
+        self,
+        entity_dim: int,
+        relation_dim: int,
+        *,
+        input_dropout: float = 0.3,
+        hidden_dropout1: float = 0.4,
+        hidden_dropout2: float = 0.5,
+    ) -> None:
+        super().__init__(entity_dim, relation_dim)
+        self.core = nn.Parameter(torch.empty(relation_dim, entity_dim, entity_dim))
+        self.input_norm = BatchNorm(entity_dim)
+        self.input_dropout = Dropout(input_dropout)
+        self.matrix_dropout = Dropout(hidden_dropout1)
+        self.output_norm = BatchNorm(entity_dim)
+        self.output_dropout = Dropout(hidden_dropout2)
+        self.reset_parameters()
+
+    def query(self, head: Tensor, relation: Tensor, rows: Tensor | None = None) -> Tensor:
+        """Queries (B, De); see :meth:`Decoder.query`."""
+        head = self.input_dropout(self.input_norm(head))
+        matrices = (relation @ self.core.flatten(1)).view(-1, *self.core.shape[1:])  # (U, De, De)
+        p = self.matrix_dropout.p if self.matrix_dropout.active else 0.0
+        query: Tensor = self.output_norm(masked_product(head, matrices, rows, p))
+        return self.output_dropout.forward(query)
+
+    def reset_parameters(self) -> None:
+        """The core uniform in [-1, 1], as its authors do; norms as new."""
+        super().reset_parameters()
+        nn.init.uniform_(self.core, -1.0, 1.0)
