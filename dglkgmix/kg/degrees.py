@@ -1,0 +1,217 @@
+"""Degrees over the training triples, degree bins, and what a threshold would augment.
+
+Definitions: the method's section on notation. All degrees count distinct training triples,
+reciprocal ones included; relations run over 0..2R-1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor
+
+from dglkgmix.errors import ConfigError, DataError
+from dglkgmix.kg.keys import as_ids, broadcast, find
+
+if TYPE_CHECKING:
+    from dglkgmix.kg.graph import KnowledgeGraph
+
+DEFAULT_BINS = (1, 10, 50)
+DEFAULT_NAMES = ("zero", "low", "medium", "high")
+PARTNER_RULES = ("any", "strict")
+
+
+class Degrees:
+    """Degrees of arrays of entities ``v`` and relations ``r``; shapes broadcast, long comes back.
+
+    Raises (all methods):
+        OutOfRangeError: an id outside the graph.
+    """
+
+    def __init__(self, kg: KnowledgeGraph) -> None:
+        self._edges = kg.edges
+        self._num_entities = kg.num_entities
+        self._num_relations = kg.num_relations
+
+    def in_degree(self, v: Any) -> Tensor:
+        """Training triples with tail v."""
+        return self._in_degrees[as_ids(v, "entity", self._num_entities)]
+
+    def out_degree(self, v: Any) -> Tensor:
+        """Training triples with head v; the in-degree again, as every triple stands both ways."""
+        return self._out_degrees[as_ids(v, "entity", self._num_entities)]
+
+    def tail_relation(self, v: Any, r: Any) -> Tensor:
+        """d_tail(v, r): training triples with relation r and tail v."""
+        v, r = self._pairs(v, r)
+        position = find(self._pair_keys, r * self._num_entities + v)
+        return torch.where(position < 0, 0, self._pair_degrees[position])
+
+    def relation_specific(self, v: Any, r: Any) -> Tensor:
+        """d(v, r): training triples with relation r and v as head or tail, self-loops once."""
+        v, r = self._pairs(v, r)
+        reciprocal = (r + self._num_relations) % (2 * self._num_relations)
+        loops = find(self._loop_keys, r * self._num_entities + v) >= 0
+        return self.tail_relation(v, r) + self.tail_relation(v, reciprocal) - loops.long()
+
+    def other_relation(self, v: Any, r: Any) -> Tensor:
+        """In-degree less tail-relation degree: training triples with tail v and not relation r."""
+        return self.in_degree(v) - self.tail_relation(v, r)
+
+    @cached_property
+    def edge_tail_relation(self) -> Tensor:
+        """(M,) d_tail(t, r) of every edge of ``kg.edges``."""
+        return self._pair_degrees[self._edge_pairs]
+
+    @property
+    def num_pairs(self) -> int:
+        """Number of distinct (tail, relation) pairs of the training triples."""
+        return len(self._pair_keys)
+
+    @property
+    def pair_degrees(self) -> Tensor:
+        """(num_pairs,) tail-relation degree of each distinct (tail, relation) pair, all > 0."""
+        return self._pair_degrees
+
+    def _pairs(self, v: Any, r: Any) -> tuple[Tensor, Tensor]:
+        entities = as_ids(v, "entity", self._num_entities)
+        relations = as_ids(r, "relation", 2 * self._num_relations)
+        first, second = broadcast(entities, relations)
+        return first, second
+
+    @cached_property
+    def _in_degrees(self) -> Tensor:
+        return torch.bincount(self._edges[:, 2], minlength=self._num_entities)
+
+    @cached_property
+    def _out_degrees(self) -> Tensor:
+        return torch.bincount(self._edges[:, 0], minlength=self._num_entities)
+
+    @cached_property
+    def _pair_table(self) -> tuple[Tensor, Tensor]:
+        """Ascending keys (relation, tail) of the pairs, and the pair of each edge."""
+        keys = self._edges[:, 1] * self._num_entities + self._edges[:, 2]
+        pairs, inverse = torch.unique(keys, return_inverse=True)
+        return pairs, inverse
+
+    @property
+    def _pair_keys(self) -> Tensor:
+        return self._pair_table[0]
+
+    @property
+    def _edge_pairs(self) -> Tensor:
+        return self._pair_table[1]
+
+    @cached_property
+    def _pair_degrees(self) -> Tensor:
+        from dglkgmix.kg.heterograph import typed_in_degrees
+
+        return typed_in_degrees(self._edge_pairs, len(self._pair_keys))
+
+    @cached_property
+    def _loop_keys(self) -> Tensor:
+        loops = self._edges[self._edges[:, 0] == self._edges[:, 2]]
+        return (loops[:, 1] * self._num_entities + loops[:, 2]).sort().values
+
+
+class DegreeBins:
+    """Bins of degrees: [0, e_1), [e_1, e_2), … [e_n, inf) for ascending ``edges``.
+
+    With the default edges (1, 10, 50) bins are named zero, low, medium and high, otherwise by
+    their interval, as ``[1,5)``.
+
+    Raises:
+        ConfigError: no edges, or edges that are not whole, positive and ascending.
+    """
+
+    def __init__(self, edges: Sequence[int] = DEFAULT_BINS) -> None:
+        self.edges = tuple(edges)
+        if not self.edges or any(isinstance(e, bool) or not isinstance(e, int) for e in self.edges):
+            raise ConfigError(f"bins: edges must be whole numbers, as 1,10,50, not {list(edges)}")
+        if any(low >= high for low, high in pairwise((0, *self.edges))):
+            raise ConfigError(f"bins: edges must be positive and ascending, not {list(edges)}")
+        self.names = DEFAULT_NAMES if self.edges == DEFAULT_BINS else self.intervals
+
+    @property
+    def intervals(self) -> tuple[str, ...]:
+        """The bins as half-open intervals of degrees."""
+        bounds = (0, *self.edges, "inf")
+        return tuple(f"[{low},{high})" for low, high in pairwise(bounds))
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def __repr__(self) -> str:
+        return f"DegreeBins({self.edges})"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, DegreeBins) and self.edges == other.edges
+
+    def __hash__(self) -> int:
+        return hash(self.edges)
+
+    def assign(self, degrees: Any) -> Tensor:
+        """Bin 0..len-1 of each degree, same shape, long; DataError for a negative degree."""
+        values = torch.as_tensor(degrees)
+        if values.numel() and values.min() < 0:
+            raise DataError(f"a degree cannot be negative: {int(values.min())}")
+        return torch.bucketize(values, torch.tensor(self.edges), right=True)
+
+    def count(self, degrees: Any) -> dict[str, int]:
+        """How many degrees fall into each bin, by bin name."""
+        counts = torch.bincount(self.assign(degrees).flatten(), minlength=len(self))
+        return dict(zip(self.names, counts.tolist(), strict=True))
+
+
+def query_degrees(kg: KnowledgeGraph, split: str) -> Tensor:
+    """d_tail(answer, relation) of a split's queries, (2N,): tail queries, then head queries."""
+    heads, relations, tails = kg.split(split).unbind(1)
+    reciprocal = relations + kg.num_relations
+    return torch.cat(
+        [kg.degrees.tail_relation(tails, relations), kg.degrees.tail_relation(heads, reciprocal)]
+    )
+
+
+def mixing_summary(kg: KnowledgeGraph, threshold: int, partners: int, rule: str) -> dict[str, int]:
+    """What KG-Mixup with threshold η and k partners would do in an epoch (its steps 1 and 2).
+
+    Returns:
+        below_threshold: training triples with d_tail < η, reciprocal ones included.
+        without_partner: those of them that have no candidate under the rule.
+        synthetic_per_epoch: synthetic samples, min(k, candidates) for each.
+
+    Raises:
+        ConfigError: a threshold or k below 0, or an unknown rule.
+    """
+    if rule not in PARTNER_RULES:
+        raise ConfigError(f"partner_rule must be one of {', '.join(PARTNER_RULES)}, not {rule!r}")
+    if threshold < 0 or partners < 0:
+        raise ConfigError(f"threshold and partners must be 0 or more: {threshold}, {partners}")
+    below = kg.degrees.edge_tail_relation < threshold
+    candidates = partner_counts(kg, rule)[below]
+    return {
+        "below_threshold": int(below.sum()),
+        "without_partner": int((candidates == 0).sum()),
+        "synthetic_per_epoch": int(candidates.clamp(max=partners).sum()),
+    }
+
+
+def partner_counts(kg: KnowledgeGraph, rule: str) -> Tensor:
+    """(M,) number |C| of candidates for mixing with each edge of ``kg.edges``.
+
+    "any": all other triples with the same tail. "strict": those of them with another head and
+    another relation; of the triples left out only the edge itself shares both.
+    """
+    heads, _, tails = kg.edges.unbind(1)
+    others = kg.degrees.in_degree(tails) - 1
+    if rule == "any":
+        return others
+    _, pair, parallel = torch.unique(
+        heads * kg.num_entities + tails, return_inverse=True, return_counts=True
+    )
+    strict: Tensor = others - (parallel[pair] - 1) - (kg.degrees.edge_tail_relation - 1)
+    return strict

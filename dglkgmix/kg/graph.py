@@ -1,0 +1,285 @@
+"""KnowledgeGraph: names, splits, reciprocal relations and the DGL graph of the training triples."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from dglkgmix.errors import DataError, OutOfRangeError
+from dglkgmix.kg.degrees import Degrees
+from dglkgmix.kg.index import TripleIndex
+from dglkgmix.kg.keys import as_ids, first_of_each, triple_keys
+from dglkgmix.kg.vocabulary import Vocabulary
+
+if TYPE_CHECKING:
+    from dgl import DGLGraph
+
+SPLITS = ("train", "valid", "test")
+_STATE = (
+    "entities",
+    "relations",
+    "train",
+    "valid",
+    "test",
+    "node_types",
+    "node_type_names",
+    "edge_types",
+)
+
+
+class KnowledgeGraph:
+    """Triples of three splits over one vocabulary. Immutable; derived parts are made on demand.
+
+    Attributes:
+        entities, relations: vocabularies of the E entities and R original relations.
+        train, valid, test: (N, 3) long, columns head, relation, tail; rows as the source holds
+            them, duplicates kept.
+        node_types: (E,) long index into ``node_type_names``, or None where all entities are of
+            one type. Types limit the candidates of a query.
+        edge_types: for graphs that came from DGL, the canonical edge type of each relation.
+
+    Reciprocal relation of r is r + R. Everything that is learnt or counted rests on ``edges``.
+
+    Raises:
+        DataError: no training triple, or arrays of a wrong shape or kind.
+        OutOfRangeError: an id without a name.
+    """
+
+    def __init__(
+        self,
+        entities: Vocabulary,
+        relations: Vocabulary,
+        train: Any,
+        valid: Any = None,
+        test: Any = None,
+        *,
+        node_types: Tensor | None = None,
+        node_type_names: Sequence[str] = (),
+        edge_types: Sequence[tuple[str, str, str]] | None = None,
+    ) -> None:
+        self.entities = entities
+        self.relations = relations
+        self.train = _rows(train, "train", len(entities), len(relations))
+        self.valid = _rows(valid, "valid", len(entities), len(relations))
+        self.test = _rows(test, "test", len(entities), len(relations))
+        self.node_types = _node_types(node_types, len(entities), len(node_type_names))
+        self.node_type_names = tuple(node_type_names)
+        self.edge_types = None if edge_types is None else tuple(edge_types)
+        if len(self.train) == 0:
+            raise DataError("the training split holds no triples")
+
+    @classmethod
+    def from_arrays(
+        cls,
+        train: Any,
+        valid: Any = None,
+        test: Any = None,
+        *,
+        entities: Sequence[str] | Vocabulary | int | None = None,
+        relations: Sequence[str] | Vocabulary | int | None = None,
+    ) -> KnowledgeGraph:
+        """From (N, 3) arrays of ids, columns head, relation, tail.
+
+        ``entities`` and ``relations`` are names in id order, or how many there are; names are
+        then the ids as strings. Without them there are as many as the largest id asks for.
+        """
+        splits = [
+            _integers(rows, name) for rows, name in zip((train, valid, test), SPLITS, strict=True)
+        ]
+        stacked = torch.cat(splits)
+        return cls(
+            _vocabulary(entities, stacked[:, [0, 2]], "entity"),
+            _vocabulary(relations, stacked[:, 1], "relation"),
+            *splits,
+        )
+
+    @classmethod
+    def from_names(
+        cls,
+        train: Iterable[Sequence[str]],
+        valid: Iterable[Sequence[str]] = (),
+        test: Iterable[Sequence[str]] = (),
+    ) -> KnowledgeGraph:
+        """From rows of three names: head, relation, tail."""
+        from dglkgmix.kg.tables import TripleTable, encode
+
+        tables = [
+            TripleTable.from_rows(rows, name)
+            for rows, name in zip((train, valid, test), SPLITS, strict=True)
+        ]
+        return encode(*tables)
+
+    @classmethod
+    def from_dgl(
+        cls,
+        graph: DGLGraph,
+        valid: DGLGraph | None = None,
+        test: DGLGraph | None = None,
+        *,
+        masks: Mapping[str, str] | None = None,
+        entities: Sequence[str] | Mapping[str, Sequence[str]] | None = None,
+        relations: Sequence[str] | None = None,
+    ) -> KnowledgeGraph:
+        """From a DGL graph; see :func:`dglkgmix.kg.dgl_io.from_dgl`."""
+        from dglkgmix.kg.dgl_io import from_dgl
+
+        return from_dgl(graph, valid, test, masks=masks, entities=entities, relations=relations)
+
+    def to_dgl(self) -> DGLGraph:
+        """Original triples of all splits with masks; see :func:`dglkgmix.kg.dgl_io.to_dgl`."""
+        from dglkgmix.kg.dgl_io import to_dgl
+
+        return to_dgl(self)
+
+    def to_arrays(self) -> dict[str, np.ndarray[Any, np.dtype[np.int64]]]:
+        """Ids of each split, (N, 3) int64 arrays of their own memory, by split name."""
+        return {name: self.split(name).numpy().copy() for name in SPLITS}
+
+    @property
+    def num_entities(self) -> int:
+        """E."""
+        return len(self.entities)
+
+    @property
+    def num_relations(self) -> int:
+        """R, reciprocal relations not counted."""
+        return len(self.relations)
+
+    @property
+    def num_query_relations(self) -> int:
+        """2R: relations with their reciprocals."""
+        return 2 * len(self.relations)
+
+    @property
+    def num_edges(self) -> int:
+        """M: distinct training triples with their reciprocals."""
+        return len(self.edges)
+
+    def split(self, name: str) -> Tensor:
+        """Rows (N, 3) of "train", "valid" or "test"; DataError for any other name."""
+        if name not in SPLITS:
+            raise DataError(f"unknown split {name!r}: choose one of {', '.join(SPLITS)}")
+        rows: Tensor = getattr(self, name)
+        return rows
+
+    @staticmethod
+    def reciprocate(triples: Tensor, num_relations: int) -> Tensor:
+        """(N, 3) original triples (h, r, t) -> their reciprocals (t, r + R, h)."""
+        heads, relations, tails = triples.unbind(1)
+        return torch.stack([tails, relations + num_relations, heads], 1)
+
+    @cached_property
+    def edges(self) -> Tensor:
+        """(M, 3): distinct training triples by first appearance, then their reciprocals.
+
+        With n = M / 2 the reciprocal of edge e is (e + n) % M.
+        """
+        keys = triple_keys(self.train, self.num_entities, self.num_relations)
+        distinct = self.train[first_of_each(keys)]
+        return torch.cat([distinct, self.reciprocate(distinct, self.num_relations)])
+
+    @cached_property
+    def graph(self) -> DGLGraph:
+        """DGL heterograph of ``edges``: node type "entity", edge types "r0" … "r{2R-1}"."""
+        from dglkgmix.kg.heterograph import heterograph
+
+        return heterograph(self.edges, self.num_entities, self.num_query_relations)
+
+    @cached_property
+    def homogeneous(self) -> DGLGraph:
+        """DGL graph of one node and one edge type; edge i is ``edges[i]``, ``edata[dgl.ETYPE]``."""
+        from dglkgmix.kg.heterograph import homogeneous
+
+        return homogeneous(self.edges, self.num_entities)
+
+    @cached_property
+    def train_index(self) -> TripleIndex:
+        """Training triples by query, both directions."""
+        return TripleIndex.build(self.edges, self.num_entities, self.num_query_relations)
+
+    @cached_property
+    def known_index(self) -> TripleIndex:
+        """Triples of all splits by query, both directions: what filtered ranking leaves out."""
+        rows = torch.cat([self.train, self.valid, self.test])
+        both = torch.cat([rows, self.reciprocate(rows, self.num_relations)])
+        return TripleIndex.build(both, self.num_entities, self.num_query_relations)
+
+    @cached_property
+    def degrees(self) -> Degrees:
+        """Degrees over the training triples."""
+        return Degrees(self)
+
+    def summary(self) -> dict[str, int]:
+        """Counts; see :func:`dglkgmix.kg.statistics.summarise`."""
+        from dglkgmix.kg.statistics import summarise
+
+        return summarise(self)
+
+    def __repr__(self) -> str:
+        rows = " + ".join(f"{len(self.split(name)):,}" for name in SPLITS)
+        return (
+            f"KnowledgeGraph({self.num_entities:,} entities, {self.num_relations:,} relations, "
+            f"{rows} triples)"
+        )
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Derived parts are large and made again on demand.
+        return {name: getattr(self, name) for name in _STATE}
+
+
+def _integers(rows: Any, name: str) -> Tensor:
+    if rows is None:
+        return torch.empty((0, 3), dtype=torch.long)
+    try:
+        ids = torch.as_tensor(rows)
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise DataError(f"{name}: triples must be an array of integers: {error}") from None
+    if ids.numel() == 0:
+        return torch.empty((0, 3), dtype=torch.long)
+    if ids.is_floating_point() or ids.is_complex() or ids.dtype == torch.bool:
+        raise DataError(f"{name}: ids must be integers, not {ids.dtype}")
+    if ids.dim() != 2 or ids.shape[1] != 3:
+        raise DataError(
+            f"{name}: triples must have the shape (N, 3) = head, relation, tail, "
+            f"not {tuple(ids.shape)}"
+        )
+    return ids.to("cpu", torch.long, copy=True)
+
+
+def _rows(rows: Any, name: str, num_entities: int, num_relations: int) -> Tensor:
+    ids = _integers(rows, name)
+    columns = (("head", num_entities), ("relation", num_relations), ("tail", num_entities))
+    for column, (what, size) in zip(ids.unbind(1), columns, strict=True):
+        wrong = ((column < 0) | (column >= size)).nonzero().flatten()
+        if len(wrong):
+            row = int(wrong[0])
+            raise OutOfRangeError(
+                f"{name}, row {row}: {what} id {int(column[row])} is outside 0 … {size - 1}"
+            )
+    return ids
+
+
+def _node_types(types: Any, num_entities: int, num_types: int) -> Tensor | None:
+    if types is None:
+        return None
+    ids = as_ids(types, "node type", num_types)
+    if ids.shape != (num_entities,):
+        raise DataError(f"node_types must have the shape ({num_entities},), not {tuple(ids.shape)}")
+    return ids
+
+
+def _vocabulary(
+    names: Sequence[str] | Vocabulary | int | None, ids: Tensor, kind: str
+) -> Vocabulary:
+    if isinstance(names, Vocabulary):
+        return names
+    if names is None:
+        names = int(ids.max()) + 1 if ids.numel() else 0
+    if isinstance(names, int):
+        names = [str(i) for i in range(names)]
+    return Vocabulary(names, kind)

@@ -1,0 +1,68 @@
+"""Pairs and triples of ids as single sortable integers, and checks that ids are in range."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from dglkgmix.errors import DataError, OutOfRangeError
+
+_LARGEST = 2**63 - 1
+
+
+def as_ids(values: Any, what: str, size: int) -> Tensor:
+    """Array-like of ids -> LongTensor of the same shape, every one checked to be in [0, size).
+
+    Raises:
+        DataError: numbers that are not integers.
+        OutOfRangeError: an id below 0 or not below ``size``; it names the id.
+    """
+    ids = torch.as_tensor(values)
+    if ids.numel() == 0:
+        return ids.to(torch.long)
+    if ids.is_floating_point() or ids.is_complex() or ids.dtype == torch.bool:
+        raise DataError(f"{what} ids must be integers, not {ids.dtype}")
+    ids = ids.to(torch.long)
+    low, high = torch.aminmax(ids)
+    if low < 0 or high >= size:
+        wrong = int(low if low < 0 else high)
+        raise OutOfRangeError(f"no {what} with id {wrong}: ids run from 0 to {size - 1}")
+    return ids
+
+
+def triple_keys(triples: Tensor, num_entities: int, num_relations: int) -> Tensor:
+    """(N, 3) ids -> (N,) integers that sort as (head, relation, tail) and are equal as rows are.
+
+    Where E * R * E does not fit into 63 bits, (head, relation) pairs are numbered first; keys
+    are then comparable within one call only.
+    """
+    pairs = triples[:, 0] * num_relations + triples[:, 1]
+    count = num_entities * num_relations
+    if count * num_entities > _LARGEST:
+        queries, pairs = torch.unique(pairs, return_inverse=True)
+        count = len(queries)
+    return pairs * num_entities + triples[:, 2]
+
+
+def first_of_each(keys: Tensor) -> Tensor:
+    """Positions (n,) at which each distinct key stands for the first time, ascending."""
+    ordered, positions = torch.sort(keys, stable=True)
+    is_first = torch.ones(len(keys), dtype=torch.bool)
+    is_first[1:] = ordered[1:] != ordered[:-1]
+    return positions[is_first].sort().values
+
+
+def broadcast(*tensors: Tensor) -> tuple[Tensor, ...]:
+    """The tensors expanded to their common shape."""
+    together: tuple[Tensor, ...] = torch.broadcast_tensors(*tensors)  # type: ignore[no-untyped-call]
+    return together
+
+
+def find(sorted_keys: Tensor, wanted: Tensor) -> Tensor:
+    """Positions of ``wanted`` in ascending distinct ``sorted_keys``; -1 where absent."""
+    if len(sorted_keys) == 0:
+        return torch.full_like(wanted, -1)
+    position = torch.searchsorted(sorted_keys, wanted.contiguous()).clamp_(max=len(sorted_keys) - 1)
+    return torch.where(sorted_keys[position] == wanted, position, -1)

@@ -1,0 +1,122 @@
+"""Names and their ids."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Iterator, Sequence
+
+import pyarrow as pa
+import torch
+from torch import Tensor
+
+from dglkgmix.errors import DataError, OutOfRangeError, UnknownNameError
+
+# difflib compares letter by letter: beyond this many names only likely ones are compared
+_COMPARED_AT_MOST = 20_000
+
+
+class Vocabulary:
+    """Names <-> ids 0..len-1. Immutable.
+
+    ``kind`` ("entity" or "relation") is the word that error messages use.
+
+    Raises:
+        DataError: a name that is empty, no string, not expressible in UTF-8, or there twice.
+    """
+
+    def __init__(self, names: Sequence[str] | pa.Array, kind: str) -> None:
+        self.kind = kind
+        self._arrow = names if isinstance(names, pa.Array) else _to_arrow(names, kind)
+        self.names: tuple[str, ...] = tuple(self._arrow.to_pylist())
+        self._ids = {name: i for i, name in enumerate(self.names)}
+        if len(self._ids) != len(self.names) or "" in self._ids:
+            raise DataError(_complaint(self.names, kind))
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.names)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._ids
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Vocabulary):
+            return NotImplemented
+        return self.kind == other.kind and self.names == other.names
+
+    def __hash__(self) -> int:
+        return hash((self.kind, self.names))
+
+    def __getitem__(self, index: int) -> str:
+        """The name of an id; OutOfRangeError (an IndexError) where no such id exists."""
+        if not 0 <= index < len(self.names):
+            raise OutOfRangeError(
+                f"no {self.kind} with id {index}: ids run from 0 to {len(self.names) - 1}"
+            )
+        return self.names[index]
+
+    def __repr__(self) -> str:
+        return f"Vocabulary({len(self):,} names of kind {self.kind!r})"
+
+    def __reduce__(self) -> tuple[type[Vocabulary], tuple[list[str], str]]:
+        return (Vocabulary, (list(self.names), self.kind))
+
+    def id(self, name: str) -> int:
+        """The id of a name; UnknownNameError with close matches where it does not exist."""
+        try:
+            return self._ids[name]
+        except KeyError:
+            raise UnknownNameError(self._unknown(name)) from None
+
+    def ids(self, names: Iterable[str]) -> Tensor:
+        """Ids of several names, (N,) long; UnknownNameError for the first unknown one."""
+        return torch.tensor([self.id(name) for name in names], dtype=torch.long)
+
+    def arrow(self) -> pa.Array:
+        """The names as an Arrow array of type large_string, in id order."""
+        return self._arrow
+
+    def close_to(self, name: str, count: int = 3) -> list[str]:
+        """Existing names that look like ``name``, best first; may be empty."""
+        folded = str(name).casefold()
+        candidates: Sequence[str] = self.names
+        if len(candidates) > _COMPARED_AT_MOST:
+            candidates = [n for n in candidates if _is_near(n.casefold(), folded)]
+        by_fold: dict[str, str] = {}
+        for candidate in candidates[:_COMPARED_AT_MOST]:
+            by_fold.setdefault(candidate.casefold(), candidate)
+        matches = difflib.get_close_matches(folded, by_fold, n=count, cutoff=0.6)
+        return [by_fold[match] for match in matches]
+
+    def _unknown(self, name: str) -> str:
+        matches = ", ".join(repr(match) for match in self.close_to(name))
+        return f"unknown {self.kind} {name!r}" + (f"; close matches: {matches}" if matches else "")
+
+
+def _is_near(name: str, wanted: str) -> bool:
+    if abs(len(name) - len(wanted)) > 2:
+        return False
+    return name[:2] == wanted[:2] or name[-2:] == wanted[-2:]
+
+
+def _to_arrow(names: Sequence[str], kind: str) -> pa.Array:
+    for name in names:
+        if not isinstance(name, str):
+            raise DataError(f"{kind} names are strings, but {name!r} is a {type(name).__name__}")
+    try:
+        return pa.array(names, pa.large_string())
+    except UnicodeEncodeError as error:
+        raise DataError(f"a name of kind {kind} cannot be written as UTF-8: {error}") from None
+
+
+def _complaint(names: Sequence[str], kind: str) -> str:
+    if "" in names:
+        return f"the {kind} with id {names.index('')} has an empty name"
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            return f"the {kind} name {name!r} occurs twice: names must be distinct"
+        seen.add(name)
+    raise AssertionError("called without a fault")
