@@ -1,0 +1,191 @@
+"""What every figure shares: size, colours, labels, and SVG for a page or a file for print.
+
+A figure is drawn with matplotlib's objects alone (no ``pyplot``, no global state) in colours for
+white paper. :func:`page_svg` turns it into an inline SVG whose colours are CSS variables, so that
+one drawing serves a light and a dark page, and whose text stays text.
+"""
+
+from __future__ import annotations
+
+import html
+import io
+import re
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+INK, MUTED, GRID, PAPER = "#1b1f24", "#59636e", "#d9dee3", "#fefefe"
+# Okabe and Ito's colours, safe for the common colour deficiencies. Markers and hatches tell the
+# series apart in grey print.
+SERIES = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#6b6b6b", "#7a3b00")
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
+HATCHES = ("", "//", "", "xx", "", "..", "\\\\", "--")
+_VARIABLES = {
+    INK: "--ink",
+    MUTED: "--muted",
+    GRID: "--grid",
+    PAPER: "--paper",
+    **{colour: f"--series-{place + 1}" for place, colour in enumerate(SERIES)},
+}
+_RC: Any = {
+    # Names of entities and relations are text, never mathematics.
+    "text.parse_math": False,
+    "text.usetex": False,
+    "svg.fonttype": "none",
+    "svg.hashsalt": "dglkgmix",
+    "font.family": "sans-serif",
+    "font.size": 10.5,
+    "text.color": INK,
+    "axes.labelcolor": INK,
+    "axes.edgecolor": MUTED,
+    "axes.titlesize": 10.5,
+    "axes.titlelocation": "left",
+    "axes.facecolor": "none",
+    "axes.grid": True,
+    "axes.grid.axis": "y",
+    "axes.axisbelow": True,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.spines.left": False,
+    "grid.color": GRID,
+    "grid.linewidth": 0.8,
+    "xtick.color": MUTED,
+    "ytick.color": MUTED,
+    "xtick.labelcolor": INK,
+    "ytick.labelcolor": INK,
+    "ytick.major.size": 0,
+    "figure.facecolor": "none",
+    "hatch.linewidth": 0.7,
+    "legend.frameon": False,
+    "legend.fontsize": 10.5,
+    "lines.linewidth": 1.8,
+    "lines.markersize": 5,
+}
+
+
+@contextmanager
+def _style() -> Iterator[None]:
+    import matplotlib as mpl
+
+    with mpl.rc_context(_RC):
+        yield
+
+
+def draw(
+    paint: Callable[[Sequence[Axes]], None],
+    *,
+    panels: int = 1,
+    width: float = 5.4,
+    height: float = 3.4,
+    share_y: bool = False,
+) -> Figure:
+    """A figure of ``panels`` axes side by side, painted in the house style.
+
+    ``width`` and ``height`` are inches.
+    """
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    with _style():
+        figure = Figure(figsize=(width, height), layout="constrained")
+        FigureCanvasAgg(figure)
+        axes = np.atleast_1d(figure.subplots(1, panels, sharey=share_y)).tolist()
+        paint(axes)
+        figure.draw_without_rendering()
+        # Laid out once: every file of a figure then has the same geometry.
+        figure.set_layout_engine("none")
+    return figure
+
+
+def legend(axes: Axes, handles: Sequence[Any], names: Sequence[str]) -> None:
+    """A legend above ``axes`` that shows ``names`` as they are.
+
+    matplotlib itself hides labels that start with an underscore.
+    """
+    shown = [shorten(name) for name in names]
+    columns = max(1, min(len(shown), 60 // (max(map(len, shown), default=0) + 5)))
+    # matplotlib fills columns first; readers go along rows.
+    order = [i for column in range(columns) for i in range(column, len(shown), columns)]
+    drawn = axes.legend(
+        [handles[i] for i in order],
+        [f"series {i}" for i in order],
+        ncols=columns,
+        loc="lower left",
+        bbox_to_anchor=(0.0, 1.02),
+        borderaxespad=0.0,
+        handlelength=1.4,
+        columnspacing=1.4,
+    )
+    for text, i in zip(drawn.get_texts(), order, strict=True):
+        text.set_text(shown[i])
+
+
+def shorten(name: str, length: int = 32) -> str:
+    """``name`` for a label: its middle left out where it is longer than ``length`` characters."""
+    if len(name) <= length:
+        return name
+    head = (length - 1) // 2
+    return f"{name[:head]}…{name[len(name) - (length - 1 - head) :]}"
+
+
+def page_svg(figure: Figure, name: str, title: str, alt: str) -> str:
+    """``figure`` as inline SVG for a page.
+
+    Args:
+        figure: what :func:`draw` gave.
+        name: unique on the page; every id in the SVG starts with it.
+        title: a short accessible name.
+        alt: what the picture shows, in words.
+    """
+    svg = _raw_svg(figure)
+    svg = svg[svg.index("<svg") :]
+    svg = re.sub(r"<(metadata|style).*?</\1>\s*", "", svg, flags=re.DOTALL)
+    svg = re.sub(r"(#[0-9a-f]{6})\b", _variable, svg)
+    svg = re.sub(r"(font(?:-family)?: ?[^;\"]*?)'[^;\"]*", _inherit_font, svg)
+    svg = re.sub(r'\bid="', f'id="{name}-', svg)
+    svg = re.sub(r"url\(#", f"url(#{name}-", svg)
+    svg = re.sub(r'href="#', f'href="#{name}-', svg)
+    return re.sub(r"<svg[^>]*>", lambda tag: _opening(tag.group(0), name, title, alt), svg, count=1)
+
+
+def save(figure: Figure, path: str | Any) -> None:
+    """Write ``figure`` for print, in the format of the file name's ending (svg, pdf, png)."""
+    with _style():
+        figure.savefig(path, facecolor="white", dpi=200)
+
+
+def _raw_svg(figure: Figure) -> str:
+    buffer = io.StringIO()
+    with _style():
+        figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
+    return buffer.getvalue()
+
+
+def _variable(match: re.Match[str]) -> str:
+    colour = match.group(1)
+    return f"var({_VARIABLES[colour]}, {colour})" if colour in _VARIABLES else colour
+
+
+def _inherit_font(match: re.Match[str]) -> str:
+    return cast(str, match.group(1)) + "inherit"
+
+
+def _opening(tag: str, name: str, title: str, alt: str) -> str:
+    view = re.search(r'viewBox="[^"]*"', tag)
+    width = re.search(r'width="([0-9.]+)pt"', tag)
+    if view is None or width is None:  # pragma: no cover - matplotlib writes both
+        raise ValueError(f"no size in {tag}")
+    pixels = float(width.group(1)) * 4 / 3
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" '
+        f'{view.group(0)} role="img" aria-labelledby="{name}-title {name}-desc" '
+        f'style="max-width: {pixels:.0f}px; stroke-linejoin: round; stroke-linecap: butt">'
+        f'<title id="{name}-title">{html.escape(title)}</title>'
+        f'<desc id="{name}-desc">{html.escape(alt)}</desc>'
+    )

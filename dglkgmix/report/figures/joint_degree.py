@@ -1,0 +1,93 @@
+"""The paper's Figure 2 c: MRR by other-relation in-degree, for ranges of the tail-relation degree.
+
+Bars of one cluster share a range of the tail-relation degree. Where clusters differ and the bars
+within one do not, the tail-relation degree is what matters.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from dglkgmix.report.figures.canvas import SERIES, draw, legend
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from dglkgmix.evaluation.rank_table import RankTable
+
+TAIL_EDGES = (1, 3, 10, 50)
+OTHER_EDGES = (3, 10, 30, 100)
+
+
+@dataclass(frozen=True)
+class JointGrid:
+    """MRR and queries by tail-relation range (outer) and other-relation range (inner)."""
+
+    tail_names: tuple[str, ...]
+    other_names: tuple[str, ...]
+    mrr: tuple[tuple[float, ...], ...]
+    queries: tuple[tuple[int, ...], ...]
+
+
+def joint_grid(table: RankTable) -> JointGrid:
+    """The grid of a rank table; NaN where no query falls."""
+    from dglkgmix.evaluation.metrics import joint
+    from dglkgmix.kg.degrees import DegreeBins
+
+    rows, columns = DegreeBins(TAIL_EDGES), DegreeBins(OTHER_EDGES)
+    mrr, queries = joint(table, rows, columns)
+    return JointGrid(
+        tuple(name.replace("inf", "∞") for name in rows.names),
+        tuple(name.replace("inf", "∞") for name in columns.names),
+        tuple(map(tuple, mrr.tolist())),
+        tuple(map(tuple, queries.tolist())),
+    )
+
+
+def draw_joint_degree(grid: JointGrid) -> Figure:
+    """A cluster of bars for each tail-relation range, a bar for each other-relation range."""
+    return draw(lambda axes: _paint(axes[0], grid))
+
+
+def describe_joint_degree(grid: JointGrid) -> str:
+    """The figure in words."""
+    parts = []
+    for name, values in zip(grid.tail_names, grid.mrr, strict=True):
+        bars = [
+            f"{other} {value:.3f}"
+            for other, value in zip(grid.other_names, values, strict=True)
+            if not math.isnan(value)
+        ]
+        parts.append(f"tail-relation degree {name}: {', '.join(bars) or 'no queries'}.")
+    return "MRR by other-relation in-degree within ranges of tail-relation degree; " + " ".join(
+        parts
+    )
+
+
+def _paint(axes: Axes, grid: JointGrid) -> None:
+    count = len(grid.other_names)
+    width = 0.84 / count
+    handles = []
+    for place in range(count):
+        offsets = [i - 0.42 + (place + 0.5) * width for i in range(len(grid.tail_names))]
+        values = [0.0 if math.isnan(row[place]) else row[place] for row in grid.mrr]
+        handles.append(
+            axes.bar(
+                offsets,
+                values,
+                width * 0.9,
+                # The ranges have an order: shades of one colour, which grey print keeps.
+                color=SERIES[0],
+                alpha=0.25 + 0.75 * place / max(1, count - 1),
+                linewidth=0,
+            )
+        )
+    axes.set_xticks(range(len(grid.tail_names)), list(grid.tail_names))
+    axes.tick_params(axis="x", length=0)
+    axes.set_xlabel("tail-relation degree (bars: other-relation in-degree)")
+    axes.set_ylabel("MRR")
+    axes.set_ylim(bottom=0)
+    legend(axes, handles, list(grid.other_names))

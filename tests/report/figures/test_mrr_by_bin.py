@@ -1,0 +1,44 @@
+from itertools import pairwise
+
+import pytest
+
+from dglkgmix.report.figures.mrr_by_bin import Estimate, describe_mrr_by_bin, draw_mrr_by_bin
+
+RUNS = {
+    "standard": {"zero": Estimate(0.1, 0.08, 0.12, 1234), "low": Estimate(None, queries=0)},
+    "mixup": {"zero": Estimate(0.2, 0.15, 0.25, 1234), "low": Estimate(None, queries=0)},
+}
+
+
+def test_bars_stand_side_by_side_with_their_whiskers():
+    axes = draw_mrr_by_bin(RUNS).axes[0]
+    bars = sorted(axes.patches, key=lambda bar: bar.get_x())
+    assert [bar.get_height() for bar in bars] == [0.1, 0.2, 0.0, 0.0]
+    assert all(a.get_x() + a.get_width() <= b.get_x() + 1e-9 for a, b in pairwise(bars))
+    whiskers = [tuple(line.get_ydata()) for line in axes.lines]
+    assert whiskers == [(0.08, 0.12), (0.15, 0.25)]
+    for line, bar in zip(axes.lines, bars, strict=False):
+        assert line.get_xdata()[0] == pytest.approx(bar.get_x() + bar.get_width() / 2)
+
+
+def test_bins_show_their_queries_and_runs_their_names():
+    axes = draw_mrr_by_bin(RUNS).axes[0]
+    labels = [t.get_text() for t in axes.get_xticklabels()]
+    assert labels == ["zero\n1,234 queries", "low\n0 queries"]
+    assert [t.get_text() for t in axes.get_legend().get_texts()] == ["standard", "mixup"]
+    assert axes.get_ylim()[0] == 0
+
+
+def test_one_run_needs_no_legend_and_many_runs_fit():
+    assert draw_mrr_by_bin({"a": RUNS["mixup"]}).axes[0].get_legend() is None
+    many = {f"run {i}": RUNS["mixup"] for i in range(12)}
+    assert len(draw_mrr_by_bin(many).axes[0].patches) == 24
+
+
+def test_words():
+    assert describe_mrr_by_bin(RUNS) == (
+        "MRR by tail-relation degree of the answer. "
+        "standard: zero 0.100 (0.080 to 0.120), low no queries. "
+        "mixup: zero 0.200 (0.150 to 0.250), low no queries."
+    )
+    assert "zero 0.300," not in describe_mrr_by_bin({"a": {"zero": Estimate(0.3)}})

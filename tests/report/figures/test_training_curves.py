@@ -1,0 +1,40 @@
+import math
+
+from dglkgmix.report.figures.training_curves import (
+    curve,
+    describe_training_curves,
+    draw_training_curves,
+    stage_starts,
+)
+
+ROWS = [
+    {"stage": "pretrain", "epoch": 1, "loss": 4.0, "valid_mrr": None},
+    {"stage": "pretrain", "epoch": 2, "loss": 3.0, "valid_mrr": 0.25},
+    {"stage": "main", "epoch": 1, "loss": 5.0, "valid_mrr": math.nan},
+    {"stage": "main", "epoch": 2, "loss": 2.0, "valid_mrr": 0.5},
+]
+
+
+def test_epochs_run_on_over_stages_and_gaps_are_left_out():
+    assert curve(ROWS, "loss") == [(1, 4.0), (2, 3.0), (3, 5.0), (4, 2.0)]
+    assert curve(ROWS, "valid_mrr") == [(2, 0.25), (4, 0.5)]
+    assert curve([], "loss") == []
+    assert stage_starts(ROWS) == [3]
+    assert stage_starts(ROWS[:2]) == stage_starts([]) == []
+
+
+def test_a_line_a_run_and_a_mark_where_a_stage_starts():
+    axes = draw_training_curves({"a": ROWS, "b": ROWS[:2]}, "valid_mrr").axes[0]
+    lines = [line.get_xydata().tolist() for line in axes.lines]
+    assert lines == [[[2, 0.25], [4, 0.5]], [[2.5, 0], [2.5, 1]], [[2, 0.25]]]
+    assert axes.get_ylabel() == "Validation MRR"
+    assert [t.get_text() for t in axes.get_legend().get_texts()] == ["a", "b"]
+
+
+def test_words():
+    assert describe_training_curves({"a": ROWS, "empty": []}, "valid_mrr") == (
+        "Validation MRR over epochs. a: 0.25 at epoch 2 to 0.5 at 4, best 0.5."
+    )
+    assert describe_training_curves({"a": ROWS}, "loss") == (
+        "Training loss over epochs. a: 4 at epoch 1 to 2 at 4."
+    )
