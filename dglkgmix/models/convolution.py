@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional
 
 from dglkgmix.models.batch_norm import BatchNorm
 from dglkgmix.models.dropout import Dropout, draw_mask
+from dglkgmix.models.patches import moments_of, patches_of
 
 
 class NormedConvolution(nn.Module):
@@ -33,7 +33,7 @@ class NormedConvolution(nn.Module):
         """Feature maps (B, F, H - k + 1, W - k + 1) of pictures (B, H, W)."""
         batch, height, width = x.shape
         kernel = self.filters.kernel_size[0]
-        patches = functional.unfold(x.unsqueeze(1), kernel)  # (B, k², L)
+        patches = patches_of(x, kernel)  # (B, k², L)
         weight, shift = self._normed_filters(patches)
         weight, shift = self._thinned(weight, shift, batch)
         maps = torch.baddbmm(shift.unsqueeze(2), weight, patches)  # (B, F, L)
@@ -54,11 +54,10 @@ class NormedConvolution(nn.Module):
         norm, count = self.norm, patches.shape[0] * patches.shape[2]
         if not norm.uses_batch(patches.shape[0]):
             return norm.running_mean, norm.running_var
-        centre = patches.mean((0, 2))  # (k²,)
-        centred = patches - centre.unsqueeze(1)
-        covariance = torch.bmm(centred, centred.mT).sum(0) / count  # (k², k²)
+        centre, products = moments_of(patches)  # (k²,), (k², k²)
         mean = weight @ centre
-        variance = ((weight @ covariance) * weight).sum(1)
+        variance = ((weight @ (products - torch.outer(centre, centre))) * weight).sum(1)
+        variance = variance.clamp(min=0)  # rounding, where a filter sees no variation
         if not norm.frozen:
             norm.observe(mean, variance * (count / (count - 1)))
         return mean, variance

@@ -20,9 +20,9 @@ class Lookup(Encoder):
 
     def encode(
         self,
-        hidden_edges: Tensor | None = None,  # noqa: ARG002 - no messages, so nothing to hide
-        nodes: Tensor | None = None,  # noqa: ARG002 - all cost nothing
-        generator: torch.Generator | None = None,  # noqa: ARG002 - nothing random
+        hidden_edges: Tensor | None = None,
+        nodes: Tensor | None = None,
+        generator: torch.Generator | None = None,
     ) -> Vectors:
         """Both tables, whatever is asked."""
         return Vectors(self.entity_table, self.relation_table, sparse=self.sparse)
