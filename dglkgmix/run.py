@@ -1,0 +1,120 @@
+"""A run folder as a value: settings, graph, selected model, history, ranks and account."""
+
+from __future__ import annotations
+
+import json
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from dglkgmix.errors import CheckpointError
+from dglkgmix.evaluation.rank_table import RankTable
+from dglkgmix.files import RunFolder
+from dglkgmix.kg.graph import KnowledgeGraph
+from dglkgmix.models.link_predictor import LinkPredictor
+from dglkgmix.training import checkpoint, run_files
+from dglkgmix.training.config import Config
+from dglkgmix.training.history import from_csv
+from dglkgmix.training.results import rank_split
+from dglkgmix.training.state_file import StateFile
+
+
+class Run:
+    """A finished or interrupted training, read from its folder alone.
+
+    Parts are read when they are first asked for; the source of the triples is not needed.
+
+    Raises (any property):
+        CheckpointError: names the file that is missing, damaged or does not fit the others.
+    """
+
+    def __init__(self, folder: RunFolder, device: str | torch.device = "cpu") -> None:
+        self.folder = folder
+        self.device = torch.device(device)
+
+    @classmethod
+    def open(cls, path: str | Path, *, device: str | torch.device = "cpu") -> Run:
+        """The run in the folder ``path``; its model goes to ``device``, wherever it was trained."""
+        return cls(RunFolder.open(Path(path)), device)
+
+    @property
+    def path(self) -> Path:
+        """The folder."""
+        return self.folder.path
+
+    @property
+    def name(self) -> str:
+        """The folder's own name, as tables and figures show it."""
+        return self.path.resolve().name
+
+    @property
+    def finished(self) -> bool:
+        """Whether training came to its end."""
+        return self.folder.has(run_files.METRICS)
+
+    @cached_property
+    def config(self) -> Config:
+        """The settings, nothing left at "auto"."""
+        return run_files.read_config(self.folder)
+
+    @cached_property
+    def kg(self) -> KnowledgeGraph:
+        """The graph that it was trained on."""
+        return run_files.read_graph(self.folder)
+
+    @cached_property
+    def model(self) -> LinkPredictor:
+        """The model with the selected weights, in evaluation mode."""
+        model = LinkPredictor.build(self.config.model, self.kg)
+        checkpoint.load_weights(model, *self._weights())
+        return model.to(self.device).eval()
+
+    @cached_property
+    def history(self) -> list[dict[str, Any]]:
+        """One dictionary an epoch; see :class:`dglkgmix.training.history.Row`."""
+        if not self.folder.has(run_files.HISTORY):
+            return []
+        return from_csv(self.folder.read(run_files.HISTORY))
+
+    @cached_property
+    def metrics(self) -> dict[str, Any]:
+        """What ``metrics.json`` holds: epochs, best_epoch, seconds, valid and test.
+
+        Raises:
+            CheckpointError: the training has not finished.
+        """
+        if not self.finished:
+            raise CheckpointError(
+                f"{self.path}: the training has not finished; "
+                f"go on with: dglkgmix train --resume --out {self.path}"
+            )
+        try:
+            values: dict[str, Any] = json.loads(self.folder.read(run_files.METRICS))
+        except ValueError as error:
+            raise CheckpointError(f"{self.path / run_files.METRICS}: {error}") from None
+        return values
+
+    def rank_table(self, split: str = "test") -> RankTable:
+        """The ranks of ``split``: stored ones, else computed and, where possible, stored.
+
+        Raises:
+            CheckpointError: "train" or another split that an evaluation does not know.
+        """
+        name = run_files.ranks_name(split)
+        if self.folder.has(name):
+            return RankTable.from_bytes(self.folder.read(name), self.path / name)
+        return rank_split(self.model, self.kg, split, self.config.runtime.block)
+
+    def _weights(self) -> tuple[dict[str, torch.Tensor], str]:
+        """The selected weights; of an interrupted run, the best of its last complete state."""
+        if self.folder.has(run_files.MODEL):
+            where = str(self.path / run_files.MODEL)
+            return checkpoint.unpack_weights(self.folder.read(run_files.MODEL), where), where
+        where = str(self.path / run_files.STATE)
+        state = StateFile(self.folder, "auto").load()
+        if state is None:
+            raise CheckpointError(f"{self.path}: interrupted before its first state was written")
+        weights: dict[str, torch.Tensor] = state["best"] or state["model"]
+        return weights, where

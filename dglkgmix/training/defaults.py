@@ -1,0 +1,146 @@
+"""What "auto" and "same" mean on a given graph and machine."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from typing import Any
+
+import torch
+
+from dglkgmix.kg.graph import KnowledgeGraph
+from dglkgmix.training.config import (
+    Config,
+    ModelConfig,
+    PretrainConfig,
+    RuntimeConfig,
+    SwaConfig,
+    TrainingConfig,
+)
+from dglkgmix.training.device import pick_device, pick_precision
+
+# Strategies that the method pre-trains and averages unless told otherwise.
+_TWO_STAGE = ("mixup",)
+
+
+def resolve(config: Config, kg: KnowledgeGraph) -> Config:
+    """``config`` without "auto" and "same": what a run folder records.
+
+    Resolving a resolved configuration changes nothing.
+    """
+    main = _training(config.training, config, kg)
+    return dataclasses.replace(
+        config,
+        model=_model(config.model, kg),
+        training=main,
+        pretrain=_pretrain(config, kg),
+        swa=_swa(config.swa, config),
+        runtime=_runtime(config.runtime),
+    )
+
+
+def entity_dim(num_edges: int) -> int:
+    """A dimension that M edges can fill: 200 as in the paper from CoDEx-S's size up."""
+    if num_edges < 5_000:
+        return 72
+    return 128 if num_edges < 50_000 else 200
+
+
+def epochs(num_edges: int) -> int:
+    """A ceiling that early stopping seldom lets a training reach; about 3·10⁷ triples."""
+    return max(20, min(500, round(3e7 / max(num_edges, 1))))
+
+
+def batch_size(regime: str, encoder: str, size: int) -> int:
+    """Queries (1-N) or triples (1-K) of a batch, from the number there are.
+
+    Small graphs want many steps more than wide ones. A full-graph encoder pays for its whole graph
+    in every batch, so it gets few large ones.
+    """
+    if encoder == "rgcn":
+        return min(size, max(256, 2 ** math.ceil(math.log2(max(size, 1) / 16))))
+    wanted = max(32, min(256, 2 ** round(math.log2(max(size, 1) / 32))))
+    return min(size, wanted if regime == "1-n" else 4 * wanted)
+
+
+def validate_every(queries: int, valid: int) -> int:
+    """Epochs between validations, from the queries of an epoch and of a validation.
+
+    A validation is to stay near a tenth of the training that it watches. It does not depend on
+    the number of epochs: a training that is extended must have validated at the same ones.
+    """
+    return max(1, min(10, round(5 * valid / max(queries, 1)))) if valid else 1
+
+
+def _model(model: ModelConfig, kg: KnowledgeGraph) -> ModelConfig:
+    dim = _settle(model.entity_dim, entity_dim(kg.num_edges))
+    return dataclasses.replace(
+        model,
+        entity_dim=dim,
+        relation_dim=_settle(model.relation_dim, dim),
+        bias=_settle(model.bias, model.decoder in ("conve", "tucker")),
+        height=_settle(model.height, conve_height(dim)),
+    )
+
+
+def conve_height(dim: int) -> int:
+    """The height H of a vector of ``dim`` reshaped to H × W with H = 2W, or nearest to it."""
+    factors = [h for h in range(1, dim + 1) if dim % h == 0]
+    return min(factors, key=lambda h: (abs(math.log(h * h / (2 * dim))), h))
+
+
+def _training(training: TrainingConfig, config: Config, kg: KnowledgeGraph) -> TrainingConfig:
+    queries = len(kg.train_index.heads)
+    size = queries if training.regime == "1-n" else kg.num_edges
+    return dataclasses.replace(
+        training,
+        epochs=_settle(training.epochs, epochs(kg.num_edges)),
+        batch_size=_settle(
+            training.batch_size, batch_size(training.regime, config.model.encoder, size)
+        ),
+        lr=_settle(training.lr, 0.001 if training.optimizer == "adam" else 0.01),
+        smoothing_mass=_settle(training.smoothing_mass, training.label_smoothing),
+        validate_every=_settle(
+            training.validate_every, validate_every(queries, 2 * len(kg.valid))
+        ),
+    )
+
+
+def _pretrain(config: Config, kg: KnowledgeGraph) -> PretrainConfig:
+    """The first stage's settings: its own, the main stage's where "same", then settled.
+
+    "auto" of the main stage is settled anew, as the first stage may have another regime.
+    """
+    values = dataclasses.asdict(config.pretrain)
+    for name, value in values.items():
+        if value == "same":
+            section = config.training if hasattr(config.training, name) else config.model
+            values[name] = getattr(section, name)
+    training = _training(_like_training(config.training, values), config, kg)
+    values |= {k: v for k, v in dataclasses.asdict(training).items() if k in values}
+    two_stage = config.strategy.name in _TWO_STAGE or bool(config.pretrain.run)
+    values["enabled"] = _settle(config.pretrain.enabled, two_stage)
+    return PretrainConfig(**values)
+
+
+def _like_training(training: TrainingConfig, values: dict[str, Any]) -> TrainingConfig:
+    names = {field.name for field in dataclasses.fields(training)}
+    return dataclasses.replace(training, **{k: v for k, v in values.items() if k in names})
+
+
+def _swa(swa: SwaConfig, config: Config) -> SwaConfig:
+    return dataclasses.replace(swa, enabled=_settle(swa.enabled, config.strategy.name in _TWO_STAGE))
+
+
+def _runtime(runtime: RuntimeConfig) -> RuntimeConfig:
+    device = pick_device(runtime.device)
+    return dataclasses.replace(
+        runtime,
+        device=str(device),
+        precision=pick_precision(runtime.precision, device),
+        threads=_settle(runtime.threads, torch.get_num_threads()),
+    )
+
+
+def _settle(value: Any, automatic: Any) -> Any:
+    return automatic if value == "auto" else value

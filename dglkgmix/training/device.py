@@ -1,0 +1,77 @@
+"""Where a training runs and with which precision."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import torch
+
+from dglkgmix.errors import ConfigError
+
+# Names of /proc/cpuinfo for instructions that multiply bfloat16: Intel and AMD, then ARM.
+_BF16_FLAGS = {"avx512_bf16", "amx_bf16", "bf16"}
+
+
+def pick_device(name: str) -> torch.device:
+    """``auto`` is CUDA where there is a GPU, else the CPU.
+
+    Raises:
+        ConfigError: a name that PyTorch does not know, or a GPU that is not there.
+    """
+    if name == "auto":
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    try:
+        device = torch.device(name)
+    except RuntimeError:
+        raise ConfigError(f"runtime.device {name!r} is no device: auto, cpu, cuda, cuda:1 …") from None
+    if device.type not in ("cpu", "cuda"):
+        raise ConfigError(f"runtime.device {name!r}: only cpu and cuda are supported")
+    if device.type == "cuda" and (device.index or 0) >= torch.cuda.device_count():
+        raise ConfigError(
+            f"runtime.device {name!r}: PyTorch sees {torch.cuda.device_count()} CUDA devices here; "
+            "take --device cpu"
+        )
+    return device
+
+
+def pick_precision(name: str, device: torch.device) -> str:
+    """``auto`` is bf16 where ``device`` multiplies it natively, fp32 elsewhere."""
+    if name != "auto":
+        return name
+    return "bf16" if multiplies_bf16(device) else "fp32"
+
+
+def multiplies_bf16(device: torch.device, cpuinfo: Path = Path("/proc/cpuinfo")) -> bool:
+    """Whether bfloat16 products run in hardware; emulated ones are slower than float32."""
+    if device.type == "cuda":
+        return torch.cuda.get_device_capability(device) >= (8, 0)
+    try:
+        lines = cpuinfo.read_text(errors="replace").splitlines()
+    except OSError:
+        return False
+    flags = next((line for line in lines if line.lower().startswith(("flags", "features"))), "")
+    return bool(_BF16_FLAGS & set(flags.split()))
+
+
+@contextmanager
+def seeded(seed: int, device: torch.device) -> Iterator[None]:
+    """PyTorch's global generators start from ``seed``; the caller's come back afterwards."""
+    devices = [device] if device.type == "cuda" else []
+    with torch.random.fork_rng(devices=devices):
+        torch.manual_seed(seed)
+        yield
+
+
+@contextmanager
+def use_threads(count: int) -> Iterator[None]:
+    """PyTorch computes with ``count`` threads: results hold to the bit for one number only."""
+    before = torch.get_num_threads()
+    if count != before:
+        torch.set_num_threads(count)
+    try:
+        yield
+    finally:
+        if count != before:
+            torch.set_num_threads(before)

@@ -1,0 +1,185 @@
+"""The files of a run folder that are neither state nor results: settings, graph and weights."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import torch
+from torch import Tensor
+
+from dglkgmix.errors import CheckpointError, DataError, OutOfRangeError
+from dglkgmix.files import RunFolder
+from dglkgmix.kg.graph import KnowledgeGraph
+from dglkgmix.kg.vocabulary import Vocabulary
+from dglkgmix.training import checkpoint
+from dglkgmix.training.config import Config
+from dglkgmix.training.config_io import dumps, loads
+
+CONFIG = "config.toml"
+ENTITIES = "entities.parquet"
+RELATIONS = "relations.parquet"
+TRIPLES = "triples.parquet"
+MODEL = "model.safetensors"
+HISTORY = "history.csv"
+METRICS = "metrics.json"
+STATE = "last/state.safetensors"
+SPLITS = ("train", "valid", "test")
+
+
+def ranks_name(split: str) -> str:
+    """The file that holds the rank table of ``split``."""
+    return f"ranks-{split}.parquet"
+
+
+def write_config(folder: RunFolder, config: Config) -> None:
+    """Store the resolved settings; a folder that has them is complete enough to be resumed."""
+    folder.write(CONFIG, dumps(config).encode())
+
+
+def read_config(folder: RunFolder) -> Config:
+    """The settings that :func:`write_config` stored."""
+    return loads(folder.read(CONFIG).decode(), where=str(folder.path / CONFIG))
+
+
+def write_graph(folder: RunFolder, kg: KnowledgeGraph) -> None:
+    """Store names and triples: a run stands alone when its source has moved."""
+    folder.write(ENTITIES, _parquet(_entity_table(kg)))
+    folder.write(RELATIONS, _parquet(pa.table({"name": kg.relations.arrow()})))
+    folder.write(TRIPLES, _parquet(_triple_table(kg)))
+
+
+def read_graph(folder: RunFolder) -> KnowledgeGraph:
+    """The graph that :func:`write_graph` stored.
+
+    Raises:
+        CheckpointError: a file that is missing, damaged or does not fit the others.
+    """
+    entities = _read(folder, ENTITIES, ["name"])
+    triples = _read(folder, TRIPLES, ["head", "relation", "tail", "split"])
+    try:
+        return KnowledgeGraph(
+            Vocabulary(entities.column("name").to_pylist(), "entity"),
+            read_vocabulary(folder, "relation"),
+            *[_split_rows(triples, name) for name in SPLITS],
+            **_node_types(entities),
+        )
+    except (DataError, OutOfRangeError) as error:
+        raise CheckpointError(f"{folder.path}: its graph does not hold together: {error}") from None
+
+
+def read_vocabulary(folder: RunFolder, kind: str) -> Vocabulary:
+    """The names of a run's entities or relations; ``kind`` is "entity" or "relation"."""
+    name = ENTITIES if kind == "entity" else RELATIONS
+    return Vocabulary(_read(folder, name, ["name"]).column("name").to_pylist(), kind)
+
+
+@dataclass(frozen=True)
+class Tables:
+    """Embedding tables of another run, with the names of their rows.
+
+    Attributes:
+        entity_table: (E, De).
+        relation_table: (2R, Dr).
+    """
+
+    entities: Vocabulary
+    relations: Vocabulary
+    entity_table: Tensor
+    relation_table: Tensor
+    where: str
+
+
+def read_tables(path: str | Path) -> Tables:
+    """The selected embedding tables of the finished run at ``path``.
+
+    Raises:
+        CheckpointError: no run, a damaged one or one that has not finished.
+    """
+    folder = RunFolder.open(Path(path))
+    if not folder.has(MODEL):
+        raise CheckpointError(f"{path}: the run has not finished: {MODEL} is not there yet")
+    weights = checkpoint.unpack_weights(folder.read(MODEL), str(folder.path / MODEL))
+    return Tables(
+        read_vocabulary(folder, "entity"),
+        read_vocabulary(folder, "relation"),
+        weights["encoder.entity_table"],
+        weights["encoder.relation_table"],
+        str(path),
+    )
+
+
+def check_vocabularies(tables: Tables, kg: KnowledgeGraph) -> None:
+    """Refuse tables whose rows are not this graph's names in this graph's order.
+
+    Raises:
+        CheckpointError: names the first row that differs.
+    """
+    for kind in ("entities", "relations"):
+        theirs, ours = getattr(tables, kind), getattr(kg, kind)
+        if theirs == ours:
+            continue
+        row = next((i for i, (a, b) in enumerate(zip(theirs, ours)) if a != b), None)  # noqa: B905
+        first = "" if row is None else f"; row {row} is {theirs[row]!r} there and {ours[row]!r} here"
+        raise CheckpointError(
+            f"{tables.where}: its {len(theirs)} {kind} are not the {len(ours)} of this graph{first}. "
+            "Pre-trained embeddings must come from the same data"
+        )
+
+
+def _entity_table(kg: KnowledgeGraph) -> pa.Table:
+    columns: dict[str, Any] = {"name": kg.entities.arrow()}
+    if kg.node_types is not None:
+        codes = pa.array(kg.node_types.numpy(), type=pa.int32())
+        columns["type"] = pa.DictionaryArray.from_arrays(codes, pa.array(kg.node_type_names))
+    return pa.table(columns)
+
+
+def _node_types(entities: pa.Table) -> dict[str, Any]:
+    if "type" not in entities.column_names:
+        return {}
+    types = entities.column("type").combine_chunks()
+    codes = torch.from_numpy(np.array(types.indices, dtype=np.int64))
+    return {"node_types": codes, "node_type_names": tuple(types.dictionary.to_pylist())}
+
+
+def _triple_table(kg: KnowledgeGraph) -> pa.Table:
+    rows = torch.cat([kg.split(name) for name in SPLITS])
+    lengths = [len(kg.split(name)) for name in SPLITS]
+    codes = np.repeat(np.arange(len(SPLITS), dtype=np.int8), lengths)
+    columns: dict[str, Any] = {
+        name: pa.array(rows[:, i].numpy(), type=pa.int64())
+        for i, name in enumerate(("head", "relation", "tail"))
+    }
+    columns["split"] = pa.DictionaryArray.from_arrays(pa.array(codes), pa.array(SPLITS))
+    return pa.table(columns)
+
+
+def _split_rows(triples: pa.Table, split: str) -> Tensor:
+    import pyarrow.compute as pc
+
+    rows = triples.filter(pc.equal(triples.column("split").cast(pa.string()), split))
+    columns = [rows.column(name).to_numpy() for name in ("head", "relation", "tail")]
+    return torch.from_numpy(np.stack(columns, axis=1).astype(np.int64))
+
+
+def _parquet(table: pa.Table) -> bytes:
+    sink = io.BytesIO()
+    pq.write_table(table, sink, compression="zstd")
+    return sink.getvalue()
+
+
+def _read(folder: RunFolder, name: str, columns: list[str]) -> pa.Table:
+    try:
+        table = pq.read_table(io.BytesIO(folder.read(name)))
+    except (pa.ArrowException, OSError) as error:
+        raise CheckpointError(f"{folder.path / name}: not a Parquet file: {error}") from None
+    missing = [column for column in columns if column not in table.column_names]
+    if missing:
+        raise CheckpointError(f"{folder.path / name}: column {missing[0]!r} is missing")
+    return table

@@ -1,0 +1,158 @@
+"""The epochs of one stage: batches in, weights changed, a row of history out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import torch
+from torch import Tensor
+
+from dglkgmix.evaluation.model_scorer import ModelScorer
+from dglkgmix.evaluation.queries import EvalQueries, evaluation_queries
+from dglkgmix.evaluation.ranking import rank
+from dglkgmix.kg.graph import KnowledgeGraph
+from dglkgmix.models.link_predictor import LinkPredictor
+from dglkgmix.sampling.negatives import TripleBatch, TripleBatches
+from dglkgmix.sampling.queries import QueryBatch, QueryBatches
+from dglkgmix.sampling.seeds import derive
+from dglkgmix.training.batch_loss import LossTerms, batch_loss
+from dglkgmix.training.config import RuntimeConfig, TrainingConfig
+from dglkgmix.training.epoch_meter import EpochMeter
+from dglkgmix.training.history import Row
+from dglkgmix.training.optimizer import clip_gradients
+from dglkgmix.training.progress import Progress
+from dglkgmix.training.stage_state import Selection, StageState
+from dglkgmix.training.strategies import STRATEGIES
+
+Batch = QueryBatch | TripleBatch
+
+
+class StageLoop:
+    """Runs one stage's epochs on its state.
+
+    Whatever an epoch draws follows from (``seed``, epoch), so nothing but PyTorch's global
+    generator, which dropout draws from, runs on from epoch to epoch.
+    """
+
+    def __init__(
+        self,
+        kg: KnowledgeGraph,
+        work: StageState,
+        runtime: RuntimeConfig,
+        seed: int,
+        progress: Progress,
+    ) -> None:
+        self.kg, self.work, self._runtime, self._seed = kg, work, runtime, seed
+        self._progress = progress
+        stage = work.stage
+        self.strategy = STRATEGIES[stage.strategy.name](kg, stage.strategy, stage.training)
+        self._batches = _batches(kg, stage.training)
+        self._device = torch.device(runtime.device)
+        self._valid = evaluation_queries(kg, "valid")
+
+    def __len__(self) -> int:
+        """Batches of an epoch."""
+        return len(self._batches)
+
+    def epoch(self) -> Row:
+        """Train one epoch, average where due and validate where due."""
+        epoch = self.work.epoch + 1
+        meter = EpochMeter(self.work.stage.name, epoch, self.work.lr)
+        self.work.model.train()
+        for batch in self._draw(epoch):
+            self._batch(batch, meter)
+        self.work.end_epoch()
+        mrr = self._validate() if self._is_due(epoch) else None
+        return meter.row(valid_mrr=mrr, averaged=self.work.averaging.count)
+
+    def select(self) -> Selection:
+        """The stage's result.
+
+        The model of the last epoch competes, too, where the schedule passed it over; the state
+        stays as the schedule made it, so that a longer training can go on from it.
+        """
+        late = None
+        if self.work.has_news:
+            self._refresh()
+            late = self._mrr() if len(self._valid) else None
+        return self.work.select(late)
+
+    def _draw(self, epoch: int) -> Iterator[Batch]:
+        self.strategy.start_epoch(epoch, self._seed)
+        generator = torch.Generator().manual_seed(derive(self._seed, "batches", epoch))
+        if isinstance(self._batches, QueryBatches):
+            return iter(self._batches.epoch(generator))
+        return iter(self._batches.epoch(generator, self.strategy.epoch_edges()))
+
+    def _batch(self, batch: Batch, meter: EpochMeter) -> None:
+        """One step: forward, backward, update."""
+        terms = self._loss(batch)
+        meter.check_loss(terms.loss)
+        self.work.optimizer.zero_grad(set_to_none=True)
+        terms.loss.backward()
+        norm = clip_gradients(self.work.model.parameters(), self.work.stage.training.clip)
+        meter.add(terms, norm)
+        self.work.optimizer.step()
+        self._progress.batch(terms.positives + terms.synthetic_samples, float(terms.loss.detach()))
+
+    def _loss(self, batch: Batch) -> LossTerms:
+        batch = batch.to(self._device)
+        with torch.autocast(
+            self._device.type, torch.bfloat16, enabled=self._runtime.precision == "bf16"
+        ):
+            vectors = self.work.model.encode(hidden_edges=batch.edges)
+            return batch_loss(
+                self.work.model, vectors, batch, self.strategy, self.work.stage.training
+            )
+
+    def _is_due(self, epoch: int) -> bool:
+        every = self.work.stage.training.validate_every
+        assert isinstance(every, int)
+        return len(self._valid) > 0 and epoch % every == 0 and self.work.has_news
+
+    def _validate(self) -> float:
+        self._refresh()
+        mrr = self._mrr()
+        self.work.record(mrr)
+        return mrr
+
+    def _mrr(self) -> float:
+        """Filtered MRR of the candidate over both directions of the validation split."""
+        return mean_reciprocal_rank(self.work.candidate, self.kg, self._valid, self._runtime.block)
+
+    def _refresh(self) -> None:
+        if self.work.averaging.count:
+            self.work.averaging.refresh(self._training_queries())
+
+    def _training_queries(self) -> Iterator[Tensor]:
+        """(2, B) heads over relations of everything that the stage trains on, shuffled.
+
+        In a fixed order, batches would hold neighbours and their variance would be too small.
+        """
+        training = self.work.stage.training
+        index = self.kg.train_index
+        queries = torch.stack([index.heads, index.relations])
+        if training.regime == "1-k":
+            queries = self.kg.edges[:, :2].T
+        generator = torch.Generator().manual_seed(derive(self._seed, "batch norm"))
+        order = torch.randperm(queries.shape[1], generator=generator)
+        assert isinstance(training.batch_size, int)
+        for rows in order.split(training.batch_size):
+            yield queries[:, rows].to(self._device)
+
+
+def mean_reciprocal_rank(
+    model: LinkPredictor, kg: KnowledgeGraph, queries: EvalQueries, block: int
+) -> float:
+    """Filtered MRR of ``model``, a mean over queries."""
+    ranks = rank(
+        ModelScorer(model), queries, kg.known_index, block=block, candidates=kg.node_types
+    )
+    return float(ranks.rank.reciprocal().mean())
+
+
+def _batches(kg: KnowledgeGraph, training: TrainingConfig) -> QueryBatches | TripleBatches:
+    assert isinstance(training.batch_size, int)
+    if training.regime == "1-n":
+        return QueryBatches(kg, training.batch_size)
+    return TripleBatches(kg, training.batch_size, training.negatives, training.filtered)

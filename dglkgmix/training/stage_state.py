@@ -1,0 +1,163 @@
+"""Everything of a running stage that changes: weights, optimiser, average, patience, best epoch."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from dglkgmix.errors import CheckpointError
+from dglkgmix.models.link_predictor import LinkPredictor
+from dglkgmix.training.averaging import Averaging
+from dglkgmix.training.checkpoint import copy_weights, load_weights
+from dglkgmix.training.early_stopping import EarlyStopping
+from dglkgmix.training.optimizer import build_decay, build_optimizer, learning_rate
+from dglkgmix.training.stages import Stage
+
+Weights = dict[str, Tensor]
+
+
+@dataclass(frozen=True)
+class Selection:
+    """What a stage ends with.
+
+    Attributes:
+        weights: of the selected epoch, on the CPU.
+        epoch: that epoch, 1-based.
+        mrr: its filtered validation MRR, or None where there is no validation split.
+        late: the MRR of a validation after the last epoch that the schedule did not ask for.
+    """
+
+    weights: Weights
+    epoch: int
+    mrr: float | None
+    late: float | None = None
+
+
+class StageState:
+    """The moving parts of one stage, and their exact state.
+
+    Attributes:
+        epoch: epochs done.
+        best: weights of the best validated epoch, or None before the first validation.
+    """
+
+    def __init__(self, stage: Stage, model: LinkPredictor) -> None:
+        self.stage, self.model = stage, model
+        self.optimizer = build_optimizer(model, stage.training)
+        self._decay = build_decay(self.optimizer, stage.training)
+        self.averaging = Averaging(model, self.optimizer, stage.swa)
+        self.stopping = EarlyStopping(stage.training.patience)
+        self.epoch = 0
+        self.validated = 0
+        self.best: Weights | None = None
+
+    @property
+    def lr(self) -> float:
+        """The rate of the next step."""
+        return learning_rate(self.optimizer)
+
+    @property
+    def over(self) -> bool:
+        """Whether all epochs are done or patience has run out."""
+        epochs = self.stage.training.epochs
+        assert isinstance(epochs, int)
+        return self.epoch >= epochs or self.stopping.exhausted
+
+    @property
+    def candidate(self) -> LinkPredictor:
+        """The model that is validated, selected and saved: the average once there is one."""
+        return self.averaging.model if self.averaging.count else self.model
+
+    def end_epoch(self) -> None:
+        """Count the epoch; average, or decay the rate while nothing has been averaged."""
+        self.epoch += 1
+        if self.averaging.is_due(self.epoch):
+            first = not self.averaging.count
+            self.averaging.update()
+            if first:
+                # What came before averaging no longer competes (method, "SWA").
+                self.stopping.restart()
+                self.best = None
+        elif not self.averaging.count:
+            self._decay.step()
+
+    @property
+    def has_news(self) -> bool:
+        """Whether the candidate has changed since it was last validated."""
+        if self.averaging.count:
+            return self.averaging.count > self.averaging.validated
+        return self.epoch > self.validated
+
+    def record(self, mrr: float) -> None:
+        """Take the validation of the current candidate."""
+        self.validated = self.epoch
+        self.averaging.validated = self.averaging.count
+        if self.stopping.update(self.epoch, mrr):
+            self.best = copy_weights(self.candidate)
+
+    def select(self, late: float | None) -> Selection:
+        """The stage's result, without changing the state.
+
+        Args:
+            late: MRR of the current candidate where the schedule left it unvalidated.
+        """
+        best = self.stopping.best
+        if best is None or (late is not None and late > best):
+            return Selection(copy_weights(self.candidate), self.epoch, late, late)
+        assert self.best is not None
+        return Selection(self.best, self.stopping.best_epoch, best, late)
+
+    def state(self) -> dict[str, Any]:
+        """Everything to go on from to the same bits."""
+        return {
+            "stage": self.stage.name,
+            "epoch": self.epoch,
+            "validated": self.validated,
+            "model": self.model.state_dict(),
+            "optimizer": self.optimizer.state_dict(),
+            "decay": {key: self._decay.state_dict()[key] for key in _DECAY_KEYS},
+            "averaging": self.averaging.state(),
+            "stopping": self.stopping.state(),
+            "best": self.best,
+        }
+
+    def load(self, state: dict[str, Any], where: str) -> None:
+        """Take the values of :meth:`state` back.
+
+        Raises:
+            CheckpointError: a state of another model, or one that lacks something.
+        """
+        try:
+            self.epoch, self.validated = state["epoch"], state["validated"]
+            load_weights(self.model, state["model"], where)
+            self.optimizer.load_state_dict(state["optimizer"])
+            self._decay.load_state_dict(state["decay"])
+            self.averaging.load(state["averaging"])
+            self.stopping.load(state["stopping"])
+            self.best = state["best"]
+        except (KeyError, ValueError, TypeError) as error:
+            raise CheckpointError(f"{where}: not the state of this training: {error!r}") from None
+
+
+_DECAY_KEYS = ("last_epoch", "_step_count", "_last_lr", "base_lrs", "gamma")
+
+
+def set_tables(model: LinkPredictor, entities: Tensor, relations: Tensor) -> None:
+    """Start from given embedding tables, (E, De) and (2R, Dr) (method, Procedure 2).
+
+    Raises:
+        CheckpointError: tables of another shape.
+    """
+    pairs = (("entity", entities), ("relation", relations))
+    for kind, given in pairs:
+        table = getattr(model.encoder, f"{kind}_table")
+        if given.shape != table.shape:
+            raise CheckpointError(
+                f"pre-trained {kind} embeddings are {tuple(given.shape)} and this model's "
+                f"{tuple(table.shape)}: set model.{kind}_dim to {given.shape[1]}"
+            )
+        with torch.no_grad():
+            table.copy_(given)

@@ -1,0 +1,219 @@
+"""The training as a whole: fit → stage → epoch → batch. It knows no strategy or model by name."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, Protocol
+
+import torch
+
+from dglkgmix.errors import CheckpointError, NumericError
+from dglkgmix.files import RunFolder
+from dglkgmix.kg.graph import KnowledgeGraph
+from dglkgmix.models.link_predictor import LinkPredictor
+from dglkgmix.sampling.seeds import derive
+from dglkgmix.training import checkpoint, run_files
+from dglkgmix.training.config import Config
+from dglkgmix.training.defaults import resolve
+from dglkgmix.training.device import seeded, use_threads
+from dglkgmix.training.history import Row, to_csv, to_rows
+from dglkgmix.training.progress import Progress
+from dglkgmix.training.results import Result, write_results
+from dglkgmix.training.stage_loop import StageLoop
+from dglkgmix.training.stage_state import Selection, StageState, set_tables
+from dglkgmix.training.stages import Stage, stages
+from dglkgmix.training.state_file import StateFile, restore_random
+from dglkgmix.training.validation import validate, validate_for
+
+
+class Observer(Protocol):
+    """Sees every finished epoch."""
+
+    def write(self, row: Row) -> None:
+        """Take one row of the history."""
+
+
+class Trainer:
+    """Trains on ``kg`` as ``config`` says and leaves everything in ``folder``.
+
+    Args:
+        kg: the graph; its validation split selects the epoch.
+        config: "auto" and "same" are settled here.
+        folder: a run folder under this process's lock.
+        resume: go on from the folder's last complete state, if it has one.
+        progress: what a person sees.
+        observers: get each row of the history.
+
+    Raises:
+        ConfigError: options that make no sense, alone, together or on this graph.
+        CheckpointError: a state or pre-trained tables that do not fit.
+    """
+
+    def __init__(
+        self,
+        kg: KnowledgeGraph,
+        config: Config,
+        folder: RunFolder,
+        *,
+        resume: bool = False,
+        progress: Progress | None = None,
+        observers: Sequence[Observer] = (),
+    ) -> None:
+        validate(config)
+        self.kg, self.config, self.folder = kg, resolve(config, kg), folder
+        validate_for(self.config, kg)
+        self._resume, self._observers = resume, observers
+        self._progress = progress or Progress()
+        self._device = torch.device(self.config.runtime.device)
+        self._states = StateFile(folder, self.config.runtime.save_every)
+        self._history: list[Row] = []
+        self._tables = self._read_pretrained()
+
+    def fit(self) -> Result:
+        """Run every stage that is not done yet, and write the results.
+
+        The caller's random state and number of threads are as before afterwards.
+
+        Raises:
+            NumericError: a loss or gradient that is not finite; the best weights so far are kept.
+        """
+        runtime = self.config.runtime
+        assert isinstance(runtime.threads, int)
+        with use_threads(runtime.threads), seeded(runtime.seed, self._device):
+            self._write_inputs()
+            selection = self._stages()
+            model = self._selected_model(selection)
+            self._progress.message("Ranking the validation and test triples")
+            return write_results(
+                self.folder, self.kg, model, selection, self._history, runtime.block
+            )
+
+    def _read_pretrained(self) -> run_files.Tables | None:
+        if not self.config.pretrain.run:
+            return None
+        tables = run_files.read_tables(self.config.pretrain.run)
+        run_files.check_vocabularies(tables, self.kg)
+        return tables
+
+    def _write_inputs(self) -> None:
+        """Names and triples, then the settings: a folder that has those can be resumed."""
+        if not self.folder.has(run_files.CONFIG):
+            run_files.write_graph(self.folder, self.kg)
+        run_files.write_config(self.folder, self.config)
+
+    def _stages(self) -> Selection:
+        plan = stages(self.config)
+        saved = self._load_state(plan)
+        first = 0 if saved is None else [stage.name for stage in plan].index(saved["stage"])
+        tables = self._given_tables()
+        for number, stage in enumerate(plan[first:], first):
+            selection = self._stage(stage, number, tables, saved)
+            tables, saved = _tables_of(selection.weights), None
+        return selection
+
+    def _stage(
+        self, stage: Stage, number: int, tables: _TablePair | None, saved: dict[str, Any] | None
+    ) -> Selection:
+        """Train one stage, from random weights, given tables or a saved state, to its result."""
+        seed = self._stage_seed(number)
+        work = self._begin(stage, seed, tables, saved)
+        loop = StageLoop(self.kg, work, self.config.runtime, seed, self._progress)
+        with self._kept_best(work), self._shown(work, len(loop)):
+            while not work.over:
+                self._record(work, loop.epoch())
+            self._save(work)
+        selection = loop.select()
+        self._note_late(selection)
+        return selection
+
+    def _stage_seed(self, number: int) -> int:
+        """With tables from another run, the main stage draws as if it had been the second."""
+        return derive(self.config.runtime.seed, "stage", number + bool(self.config.pretrain.run))
+
+    def _begin(
+        self, stage: Stage, seed: int, tables: _TablePair | None, saved: dict[str, Any] | None
+    ) -> StageState:
+        model = LinkPredictor.build(stage.model, self.kg, seed=derive(seed, "weights"))
+        if tables is not None and saved is None:
+            set_tables(model, *tables)
+        work = StageState(stage, model.to(self._device))
+        torch.manual_seed(derive(seed, "dropout"))
+        if saved is not None:
+            work.load(saved, str(self.folder.path / run_files.STATE))
+            restore_random(saved, self._device)
+        return work
+
+    def _record(self, work: StageState, row: Row) -> None:
+        self._history.append(row)
+        self._progress.epoch(row)
+        for observer in self._observers:
+            observer.write(row)
+        if self._states.is_due(work.epoch):
+            self._save(work)
+
+    def _save(self, work: StageState) -> None:
+        rows = [dataclasses.asdict(row) for row in self._history]
+        self._states.save({**work.state(), "history": rows}, self._device)
+        self.folder.write(run_files.HISTORY, to_csv(self._history))
+
+    def _load_state(self, plan: list[Stage]) -> dict[str, Any] | None:
+        saved = self._states.load() if self._resume else None
+        if saved is None:
+            return None
+        if saved["stage"] not in [stage.name for stage in plan]:
+            raise CheckpointError(
+                f"{self.folder.path / run_files.STATE}: stage {saved['stage']!r} is not in this plan"
+            )
+        self._history = to_rows(saved["history"])
+        self._progress.message(
+            f"Going on after epoch {saved['epoch']} of stage {saved['stage']!r}"
+        )
+        return saved
+
+    def _given_tables(self) -> _TablePair | None:
+        if self._tables is None:
+            return None
+        return self._tables.entity_table, self._tables.relation_table
+
+    def _selected_model(self, selection: Selection) -> LinkPredictor:
+        model = LinkPredictor.build(self.config.model, self.kg)
+        model.load_state_dict(selection.weights)
+        return model.to(self._device).eval()
+
+    def _note_late(self, selection: Selection) -> None:
+        """Add the validation after the last epoch, which the saved state must not know of."""
+        if selection.late is not None:
+            self._history[-1] = dataclasses.replace(self._history[-1], valid_mrr=selection.late)
+
+    @contextmanager
+    def _shown(self, work: StageState, batches: int) -> Iterator[None]:
+        epochs = work.stage.training.epochs
+        assert isinstance(epochs, int)
+        self._progress.start_stage(work.stage.name, work.epoch + 1, epochs, batches)
+        try:
+            yield
+        finally:
+            self._progress.end_stage()
+
+    @contextmanager
+    def _kept_best(self, work: StageState) -> Iterator[None]:
+        """Whatever number goes wrong, the best weights so far are stored."""
+        try:
+            yield
+        except NumericError as error:
+            if work.best is None:
+                raise
+            self.folder.write(run_files.MODEL, checkpoint.pack_weights(work.best))
+            raise NumericError(
+                f"{error}. The best weights so far, of epoch {work.stopping.best_epoch}, are kept "
+                f"in {self.folder.path}"
+            ) from None
+
+
+_TablePair = tuple[torch.Tensor, torch.Tensor]
+
+
+def _tables_of(weights: dict[str, torch.Tensor]) -> _TablePair:
+    return weights["encoder.entity_table"], weights["encoder.relation_table"]
