@@ -1,0 +1,83 @@
+"""What is worth knowing about a data set before training on it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor
+
+from dglkgmix.kg.keys import find, triple_keys
+
+if TYPE_CHECKING:
+    from dglkgmix.kg.graph import KnowledgeGraph
+
+
+def summarise(kg: KnowledgeGraph) -> dict[str, int]:
+    """Counts of a graph, keys in the order given here.
+
+    Returns:
+        entities, relations: sizes of the vocabularies.
+        train, valid, test: rows.
+        duplicates: rows that repeat an earlier row of their split.
+        overlap: distinct triples that stand in more than one split.
+        reciprocal_leakage: test rows (h, r, t) for which training has (t, r', h) under any r'.
+        self_loops: distinct training triples whose head is their tail.
+        entities_only_in_valid, entities_only_in_test: entities of that split and of no other.
+        relations_only_in_valid, relations_only_in_test: likewise.
+        entities_not_in_train, relations_not_in_train: names without a training triple, wherever
+            they occur (valid and test together, too, or nowhere).
+    """
+    splits = (kg.train, kg.valid, kg.test)
+    entities = [_used(rows[:, [0, 2]], kg.num_entities) for rows in splits]
+    relations = [_used(rows[:, 1], kg.num_relations) for rows in splits]
+    duplicates, overlap = _repetition(kg)
+    return {
+        "entities": kg.num_entities,
+        "relations": kg.num_relations,
+        "train": len(kg.train),
+        "valid": len(kg.valid),
+        "test": len(kg.test),
+        "duplicates": duplicates,
+        "overlap": overlap,
+        "reciprocal_leakage": _reciprocal_leakage(kg),
+        "self_loops": _self_loops(kg),
+        "entities_only_in_valid": _only_in(1, entities),
+        "entities_only_in_test": _only_in(2, entities),
+        "relations_only_in_valid": _only_in(1, relations),
+        "relations_only_in_test": _only_in(2, relations),
+        "entities_not_in_train": int((~entities[0]).sum()),
+        "relations_not_in_train": int((~relations[0]).sum()),
+    }
+
+
+def _used(ids: Tensor, size: int) -> Tensor:
+    mask = torch.zeros(size, dtype=torch.bool)
+    mask[ids.flatten()] = True
+    return mask
+
+
+def _only_in(which: int, used: list[Tensor]) -> int:
+    others = [mask for i, mask in enumerate(used) if i != which]
+    return int((used[which] & ~others[0] & ~others[1]).sum())
+
+
+def _repetition(kg: KnowledgeGraph) -> tuple[int, int]:
+    """Duplicates within splits, and distinct triples in more than one split."""
+    rows = torch.cat([kg.train, kg.valid, kg.test])
+    keys = triple_keys(rows, kg.num_entities, kg.num_relations)
+    sizes = [len(kg.train), len(kg.valid), len(kg.test)]
+    distinct = [torch.unique(part) for part in torch.split_with_sizes(keys, sizes)]
+    _, times = torch.unique(torch.cat(distinct), return_counts=True)
+    return len(rows) - sum(map(len, distinct)), int((times > 1).sum())
+
+
+def _reciprocal_leakage(kg: KnowledgeGraph) -> int:
+    pairs = torch.unique(kg.train[:, 0] * kg.num_entities + kg.train[:, 2])
+    reverse = kg.test[:, 2] * kg.num_entities + kg.test[:, 0]
+    return int((find(pairs, reverse) >= 0).sum())
+
+
+def _self_loops(kg: KnowledgeGraph) -> int:
+    originals = kg.edges[: kg.num_edges // 2]
+    return int((originals[:, 0] == originals[:, 2]).sum())
