@@ -26,6 +26,8 @@ from dglkgmix.errors import DependencyError
 
 GRAPHBOLT = "dgl.graphbolt"
 BACKEND = "DGLBACKEND"
+# Modules whose package has another name; DGL falls back on setuptools where packaging is missing.
+PACKAGES = {"setuptools": "packaging", "yaml": "pyyaml"}
 INSTALL = "pip install 'dgl>=1.1.3,<3'"
 
 
@@ -45,9 +47,9 @@ class _StandIn(ModuleType):
     def error(self, used: str) -> DependencyError:
         """Says which part of graphbolt was used and why it cannot be had."""
         return DependencyError(
-            f"{used} was used, but DGL's graphbolt library did not load ({_first_line(self._cause)}). "
-            "dglkgmix does without it; graphbolt itself needs a DGL built for this PyTorch, or "
-            "DGL 2.1.0 with torch<=2.2.1 and torchdata<0.9"
+            f"{used} was used, but DGL's graphbolt library did not load "
+            f"({_first_line(self._cause)}). dglkgmix does without it; graphbolt itself needs a DGL "
+            "built for this PyTorch, or DGL 2.1.0 with torch<=2.2.1 and torchdata<0.9"
         )
 
 
@@ -60,7 +62,7 @@ class _GraphboltFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
     def __init__(self) -> None:
         self.stand_in: _StandIn | None = None
-        self._real: importlib.machinery.ModuleSpec | None = None
+        self._loader: importlib.abc.Loader
 
     def find_spec(
         self, name: str, path: Sequence[str] | None, target: ModuleType | None = None
@@ -70,22 +72,18 @@ class _GraphboltFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
             raise self.stand_in.error(name)
         if name != GRAPHBOLT:
             return None
-        self._real = importlib.machinery.PathFinder.find_spec(name, path)
-        if self._real is None or self._real.loader is None:
-            return None
-        return importlib.machinery.ModuleSpec(name, self, origin=self._real.origin, is_package=True)
+        spec = importlib.machinery.PathFinder.find_spec(name, path)
+        if spec is not None and spec.loader is not None:
+            self._loader, spec.loader = spec.loader, self
+        return spec
 
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType | None:
-        """Leaves the module object to Python, with the real one's folder to import parts from."""
-        real = self._real
-        spec.submodule_search_locations = real.submodule_search_locations if real else []
-        return None
+        """Leaves the module object to Python."""
 
     def exec_module(self, module: ModuleType) -> None:
         """Runs the real module; where that fails, the stand-in stays in ``sys.modules``."""
-        assert self._real is not None and self._real.loader is not None  # noqa: S101 - for mypy
         try:
-            self._real.loader.exec_module(module)
+            self._loader.exec_module(module)
         except (ImportError, OSError, RuntimeError, AttributeError) as error:
             _forget(f"{GRAPHBOLT}.")
             self.stand_in = _StandIn(error)
@@ -134,9 +132,11 @@ def _explain(error: Exception) -> DependencyError:
     if missing == "dgl":
         return DependencyError(f"DGL is not installed: {INSTALL}")
     if missing and not missing.startswith("dgl."):
-        return DependencyError(f"DGL needs the package {missing!r}: pip install {missing}")
+        package = PACKAGES.get(missing, missing)
+        return DependencyError(f"DGL needs the package {package!r}: pip install {package}")
     return DependencyError(
-        f"DGL is installed but does not load ({_first_line(error)}): try {INSTALL} --force-reinstall"
+        f"DGL is installed but does not load ({_first_line(error)}): "
+        f"try {INSTALL} --force-reinstall --no-deps"
     )
 
 
@@ -145,10 +145,9 @@ def _load() -> ModuleType:
         return sys.modules["dgl"]
     _choose_backend()
     try:
-        module = _import_quietly()
+        return _import_quietly()
     except (ImportError, OSError) as error:
         raise _explain(error) from error
-    return module
 
 
 dgl: Any = _load()
