@@ -1,6 +1,157 @@
-"""Entry point."""
+"""``dglkgmix``: the group of commands, and what every error becomes."""
+
 from __future__ import annotations
 
+import difflib
+import importlib
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+from dataclasses import dataclass
 
-def main() -> None:
-    """Stand-in until the group is written."""
+import click
+
+from dglkgmix import __version__
+from dglkgmix.cli.common import printable
+from dglkgmix.errors import DglkgmixError
+
+# In the order of the work. Modules are imported when their command is asked for, or for the list
+# of commands; none imports the library before it runs.
+COMMANDS = {
+    "demo": "dglkgmix.cli.demo:demo",
+    "data": "dglkgmix.cli.data:data",
+    "degrees": "dglkgmix.cli.degrees:degrees",
+    "recipes": "dglkgmix.cli.recipes:recipes",
+    "train": "dglkgmix.cli.train:train",
+    "evaluate": "dglkgmix.cli.evaluate:evaluate",
+    "compare": "dglkgmix.cli.compare:compare",
+    "report": "dglkgmix.cli.report:report",
+    "predict": "dglkgmix.cli.predict:predict",
+    "export": "dglkgmix.cli.export:export",
+    "experiment": "dglkgmix.cli.experiment:experiment",
+    "tune": "dglkgmix.cli.tune:tune",
+}
+INTERRUPTED = 130
+DEBUG_HINT = "run it again as `dglkgmix --debug ...` to see where"
+
+
+class LazyGroup(click.Group):
+    """A group whose commands are imported on demand; a mistyped one is told its neighbours."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """All names, in the order of the work."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Imports the command, or None where there is no such name."""
+        if cmd_name not in COMMANDS:
+            return None
+        module, _, attribute = COMMANDS[cmd_name].partition(":")
+        command: click.Command = getattr(importlib.import_module(module), attribute)
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """As click does, with close matches in the error."""
+        name = args[0]
+        if name not in COMMANDS and not name.startswith("-"):
+            close = difflib.get_close_matches(name, COMMANDS, n=2)
+            hint = f" Did you mean {' or '.join(map(repr, close))}?" if close else ""
+            raise click.UsageError(f"No such command {name!r}.{hint}", ctx)
+        return super().resolve_command(ctx, args)
+
+
+@dataclass
+class Settings:
+    """What the options before the command say."""
+
+    debug: bool = False
+
+
+@click.group(
+    cls=LazyGroup,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog="Example: dglkgmix degrees world --threshold 5",
+)
+@click.option("--debug", is_flag=True, help="Show the traceback of an error.")
+@click.version_option(__version__, message="dglkgmix %(version)s")
+@click.pass_context
+def cli(context: click.Context, debug: bool) -> None:
+    """Knowledge graph completion that knows about degree bias."""
+    context.ensure_object(Settings).debug = debug
+    if context.invoked_subcommand is None:
+        click.echo(context.get_help(), err=True)
+        context.exit(2)
+
+
+def main(args: Sequence[str] | None = None) -> int:
+    """Runs the command line; returns the exit status and lets no exception through.
+
+    0 done; 2 bad usage, data or options; 1 anything that failed on the way; 130 interrupted.
+    """
+    settings = Settings()
+    _show_all_characters()
+    try:
+        status = cli.main(args, "dglkgmix", standalone_mode=False, obj=settings)
+        sys.stdout.flush()
+    except BaseException as error:
+        if settings.debug and not isinstance(error, click.ClickException | SystemExit):
+            traceback.print_exception(error)
+        return _report(error)
+    return status if isinstance(status, int) else 0
+
+
+def _show_all_characters() -> None:
+    """Names in any script are printed in any locale, as escapes if need be."""
+    for stream in (sys.stdout, sys.stderr):
+        reconfigure = getattr(stream, "reconfigure", None)
+        if reconfigure is not None:
+            reconfigure(errors="backslashreplace")
+
+
+def _report(error: BaseException) -> int:
+    """Says what went wrong on stderr, in a line, and gives the exit status."""
+    if isinstance(error, SystemExit):
+        return error.code if isinstance(error.code, int) else int(error.code is not None)
+    if isinstance(error, click.ClickException):
+        error.show()
+        return error.exit_code
+    if isinstance(error, KeyboardInterrupt | click.Abort):
+        click.echo("Interrupted.", err=True)
+        return INTERRUPTED
+    if isinstance(error, BrokenPipeError):
+        _drop_stdout()
+        return 1
+    click.echo(f"Error: {printable(_describe(error))}", err=True)
+    return error.exit_status if isinstance(error, DglkgmixError) else 1
+
+
+def _describe(error: BaseException) -> str:
+    if isinstance(error, DglkgmixError):
+        return str(error)
+    if _is_out_of_memory(error):
+        return (
+            "out of memory; smaller batches (training.batch_size), a smaller model or smaller "
+            "blocks of scores (runtime.block) need less"
+        )
+    if isinstance(error, OSError):
+        return f"{error.filename}: {error.strerror}" if error.filename else str(error)
+    return f"internal error, {type(error).__name__}: {error}; {DEBUG_HINT}"
+
+
+def _is_out_of_memory(error: BaseException) -> bool:
+    """Python's own, NumPy's and both of PyTorch's, which need not be loaded here."""
+    return (
+        isinstance(error, MemoryError)
+        or type(error).__name__ == "OutOfMemoryError"
+        or (isinstance(error, RuntimeError) and "can't allocate memory" in str(error))
+    )
+
+
+def _drop_stdout() -> None:
+    """Nobody reads on: what is still buffered goes nowhere, in silence."""
+    with open(os.devnull, "w") as nowhere:  # noqa: PTH123
+        os.dup2(nowhere.fileno(), 1)
