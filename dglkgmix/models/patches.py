@@ -20,7 +20,7 @@ class _Patches(torch.autograd.Function):
         return windows.reshape(len(x), kernel * kernel, height * width)
 
     @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None]:  # type: ignore[override]
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None]:
         kernel, (batch, rows, columns) = ctx.kernel, ctx.shape
         height, width = rows - kernel + 1, columns - kernel + 1
         parts = gradient.view(batch, kernel, kernel, height, width)
@@ -39,7 +39,7 @@ class _Moments(torch.autograd.Function):
         return patches.mean((0, 2)), torch.bmm(patches, patches.mT).sum(0) / ctx.count
 
     @staticmethod
-    def backward(ctx: Any, first: Tensor, second: Tensor) -> Tensor:  # type: ignore[override]
+    def backward(ctx: Any, first: Tensor, second: Tensor) -> Tensor:
         (patches,) = ctx.saved_tensors
         weight = ((second + second.T) / ctx.count).expand(patches.shape[0], -1, -1)
         return torch.baddbmm((first / ctx.count).unsqueeze(1), weight, patches)
