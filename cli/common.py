@@ -7,60 +7,40 @@ import math
 import sys
 import unicodedata
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 if TYPE_CHECKING:
     from dglkgmix.kg.graph import KnowledgeGraph
 
-P = ParamSpec("P")
 T = TypeVar("T")
 DELIMITERS = {"tab": "\t", "\\t": "\t", "comma": ",", "space": " "}
 FORMATS = ["auto", "tsv", "csv", "parquet", "ntriples", "turtle"]
 
 
-@dataclass(frozen=True)
-class Reading:
-    """The reading options of a command, as ``[data]`` of a configuration names them."""
-
-    columns: tuple[str, str, str] = ("head", "relation", "tail")
-    header: bool = False
-    delimiter: str = "auto"
-    format: str = "auto"
-    split: tuple[float, float, float] = (0.8, 0.1, 0.1)
-    split_seed: int = 0
-    # Names of the options that the user gave, as opposed to those left at their defaults.
-    given: frozenset[str] = frozenset()
-
-    def load(self, source: str | Path) -> KnowledgeGraph:
-        """The graph of a catalog name, a folder or a file."""
-        from dglkgmix.kg.readers import ReadOptions
-        from dglkgmix.kg.sources import load
-
-        options = ReadOptions(
-            columns=self.columns,
-            header=self.header,
-            delimiter=self.delimiter,
-            format=self.format,
-        )
-        return load(source, options=options, split=self.split, split_seed=self.split_seed)
-
-
 def source_options(command: Callable[..., T]) -> Callable[..., T]:
-    """Adds the reading options; the command gets them as one argument, ``reading``."""
+    """Adds the reading options; the command gets them by name, None for what was not given."""
+    for option in reversed(_SOURCE_OPTIONS):
+        command = option(command)
+    return command
 
-    @wraps(command)
-    def collected(*args: Any, **options: Any) -> T:
-        chosen = {name: options.pop(name) for name in _SOURCE_OPTIONS}
-        return command(*args, reading=Reading(**chosen, given=_given()), **options)
 
-    for option in reversed(_SOURCE_OPTIONS.values()):
-        collected = option(collected)
-    return collected
+def load_source(source: str | Path, **reading: Any) -> KnowledgeGraph:
+    """The graph of a catalog name, a folder or a file, read as ``source_options`` say.
+
+    Args:
+        source: the command's SOURCE.
+        **reading: ``columns``, ``header``, ``delimiter``, ``format``, ``split`` and ``split_seed``;
+            None leaves the library's default in force.
+    """
+    from dglkgmix.kg.readers import ReadOptions
+    from dglkgmix.kg.sources import load
+
+    given = {name: value for name, value in reading.items() if value is not None}
+    split = {name: given.pop(name) for name in ("split", "split_seed") if name in given}
+    return load(source, options=ReadOptions(**given), **split)
 
 
 def json_option(command: Callable[..., T]) -> Callable[..., T]:
@@ -113,15 +93,11 @@ def _shown(character: str) -> str:
     )
 
 
-def _given() -> frozenset[str]:
-    context = click.get_current_context()
-    default = click.core.ParameterSource.DEFAULT
-    return frozenset(n for n in _SOURCE_OPTIONS if context.get_parameter_source(n) != default)
-
-
 def _parse_columns(
-    context: click.Context, parameter: click.Parameter, value: str
-) -> tuple[str, ...]:
+    context: click.Context, parameter: click.Parameter, value: str | None
+) -> tuple[str, ...] | None:
+    if value is None:
+        return None
     columns = tuple(column.strip() for column in value.split(","))
     if len(columns) != 3 or "" in columns:
         raise click.BadParameter(f"{value!r} is not three names with commas between them")
@@ -129,8 +105,10 @@ def _parse_columns(
 
 
 def _parse_split(
-    context: click.Context, parameter: click.Parameter, value: str
-) -> tuple[float, ...]:
+    context: click.Context, parameter: click.Parameter, value: str | None
+) -> tuple[float, ...] | None:
+    if value is None:
+        return None
     try:
         shares = tuple(float(share) for share in value.split(","))
     except ValueError:
@@ -140,48 +118,45 @@ def _parse_split(
     return shares
 
 
-def _parse_delimiter(context: click.Context, parameter: click.Parameter, value: str) -> str:
+def _parse_delimiter(
+    context: click.Context, parameter: click.Parameter, value: str | None
+) -> str | None:
+    if value is None:
+        return None
     delimiter = DELIMITERS.get(value, value)
     if delimiter != "auto" and len(delimiter) != 1:
         raise click.BadParameter(f"{value!r} is neither one character nor tab, comma or space")
     return delimiter
 
 
-_SOURCE_OPTIONS: dict[str, Callable[[Callable[..., Any]], Callable[..., Any]]] = {
-    "columns": click.option(
+_SOURCE_OPTIONS = [
+    click.option(
         "--columns",
-        default="head,relation,tail",
-        show_default=True,
         callback=_parse_columns,
-        help="Order of the columns; with --header, or in Parquet, their names.",
+        metavar="A,B,C",
+        help="Order of the columns, or with a header their names. [default: head,relation,tail]",
     ),
-    "header": click.option("--header", is_flag=True, help="The first row names the columns."),
-    "delimiter": click.option(
+    click.option(
+        "--header", is_flag=True, default=None, help="The first row holds the columns' names."
+    ),
+    click.option(
         "--delimiter",
-        default="auto",
-        show_default=True,
         callback=_parse_delimiter,
-        help="What separates fields: one character, or tab, comma, space; auto asks the file name.",
+        metavar="CHAR",
+        help="What separates fields: a character, tab, comma or space. [default: by file name]",
     ),
-    "format": click.option(
+    click.option(
         "--format",
         type=click.Choice(FORMATS),
-        default="auto",
-        show_default=True,
-        help="How the file is written; auto asks the file name.",
+        help="How the file is written. [default: auto, by file name]",
     ),
-    "split": click.option(
+    click.option(
         "--split",
-        default="0.8,0.1,0.1",
-        show_default=True,
         callback=_parse_split,
-        help="Shares of train, valid and test where SOURCE is one file.",
+        metavar="A,B,C",
+        help="Shares of train, valid and test of one file. [default: 0.8,0.1,0.1]",
     ),
-    "split_seed": click.option(
-        "--split-seed",
-        type=int,
-        default=0,
-        show_default=True,
-        help="Seed of that split (never the training's).",
+    click.option(
+        "--split-seed", type=int, help="Seed of that split, never the training's. [default: 0]"
     ),
-}
+]
