@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 DELIMITERS = {"tab": "\t", "\\t": "\t", "comma": ",", "space": " "}
+# Embeddings, overrides and isolates, which can show a text in another order than it has.
+BIDIRECTIONAL = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
 FORMATS = ["auto", "tsv", "csv", "parquet", "ntriples", "turtle"]
 
 
@@ -79,7 +81,7 @@ def plain_values(value: Any) -> Any:
 def printable(text: str) -> str:
     r"""The text with control characters shown as escapes, so no name can steer a terminal.
 
-    Line ends stay; so do all letters of all scripts. Bidirectional overrides are escaped too.
+    Line ends stay, and so do all letters of all scripts with the joiners that some of them need.
     """
     if text.isprintable():
         return text
@@ -87,10 +89,10 @@ def printable(text: str) -> str:
 
 
 def _shown(character: str) -> str:
-    steers = unicodedata.category(character) in ("Cc", "Cf", "Cs", "Zl", "Zp")
-    return (
-        character.encode("unicode_escape").decode() if steers and character != "\n" else character
-    )
+    control = unicodedata.category(character) in ("Cc", "Cs", "Zl", "Zp") and character != "\n"
+    if control or character in BIDIRECTIONAL:
+        return character.encode("unicode_escape").decode()
+    return character
 
 
 def _parse_columns(
