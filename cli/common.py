@@ -19,7 +19,7 @@ T = TypeVar("T")
 DELIMITERS = {"tab": "\t", "\\t": "\t", "comma": ",", "space": " "}
 # Embeddings, overrides and isolates, which can show a text in another order than it has.
 BIDIRECTIONAL = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
-FORMATS = ["auto", "tsv", "csv", "parquet", "ntriples", "turtle"]
+FORMATS = ["tsv", "csv", "parquet", "ntriples", "turtle"]
 
 
 def source_options(command: Callable[..., T]) -> Callable[..., T]:
@@ -101,8 +101,8 @@ def _parse_columns(
     if value is None:
         return None
     columns = tuple(column.strip() for column in value.split(","))
-    if len(columns) != 3 or "" in columns:
-        raise click.BadParameter(f"{value!r} is not three names with commas between them")
+    if len(columns) < 3 or "" in columns:
+        raise click.BadParameter(f"{value!r} is not at least three names with commas between them")
     return columns
 
 
@@ -126,7 +126,7 @@ def _parse_delimiter(
     if value is None:
         return None
     delimiter = DELIMITERS.get(value, value)
-    if delimiter != "auto" and len(delimiter) != 1:
+    if len(delimiter) != 1:
         raise click.BadParameter(f"{value!r} is neither one character nor tab, comma or space")
     return delimiter
 
@@ -136,7 +136,8 @@ _SOURCE_OPTIONS = [
         "--columns",
         callback=_parse_columns,
         metavar="A,B,C",
-        help="Order of the columns, or with a header their names. [default: head,relation,tail]",
+        help="What the columns hold, in order (_ to ignore one); where they have names, the names "
+        "of head, relation and tail. [default: head,relation,tail]",
     ),
     click.option(
         "--header", is_flag=True, default=None, help="The first row holds the columns' names."
@@ -150,7 +151,7 @@ _SOURCE_OPTIONS = [
     click.option(
         "--format",
         type=click.Choice(FORMATS),
-        help="How the file is written. [default: auto, by file name]",
+        help="How the file is written. [default: by file name]",
     ),
     click.option(
         "--split",
