@@ -1,0 +1,90 @@
+# make demo   a first training, evaluation and prediction on a bundled graph
+# make test   style, types and tests
+#
+# Both set up everything in a virtual environment of their own (.venv). Other commands: make help
+
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+
+# The first Python that is supported and runs; `make PYTHON=/path/to/python3.12 test` takes another.
+SUPPORTED := import sys; sys.exit(not (3, 10) <= sys.version_info[:2] <= (3, 12))
+ifndef PYTHON
+PYTHON := $(shell for p in python3 python3.11 python3.12 python3.10; do \
+	$$p -c '$(SUPPORTED)' >/dev/null 2>&1 && { echo $$p; break; }; done)
+endif
+
+VENV ?= .venv
+BIN := $(VENV)/bin
+PYTEST := -m pytest --quiet
+STATED := pyproject.toml constraints.txt
+
+# $(1) environment, $(2) pip's arguments
+define environment
+	@[ -n "$(PYTHON)" ] && $(PYTHON) -c '$(SUPPORTED)' 2>/dev/null || { \
+		echo "dglkgmix needs Python 3.10, 3.11 or 3.12: make PYTHON=/path/to/it $(MAKECMDGOALS)" \
+			"$(if $(PYTHON),($(PYTHON) is $$($(PYTHON) -V 2>&1 | head -n 1)))" >&2; exit 1; }
+	@echo "Setting up $(1) (a few minutes the first time)"
+	@[ "$$($(1)/bin/python -V 2>&1)" = "$$($(PYTHON) -V)" ] || $(PYTHON) -m venv --clear $(1)
+	@$(1)/bin/python -m pip install --quiet --disable-pip-version-check $(2)
+	@touch $@
+endef
+
+.PHONY: help demo test check types test-long test-dgl2 test-oldest test-newest clean
+
+help: ## list the commands
+	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
+
+demo: $(VENV)/runtime.stamp ## set up what is needed to run, then the demo
+	$(BIN)/dglkgmix demo
+
+test: check ## set up everything, then style, types and tests
+	$(BIN)/python $(PYTEST)
+
+test-long: $(VENV)/dev.stamp ## the tests that take longer
+	$(BIN)/python $(PYTEST) -m long
+
+check: $(VENV)/dev.stamp types ## style and types
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+# The packages as they are installed, cli as dglkgmix.cli, laid out in links: mypy finds them so.
+types: $(VENV)/dev.stamp ## types alone
+	@rm -rf build/types && mkdir -p build/types/dglkgmix
+	@ln -s $(CURDIR)/dglkgmix/* $(CURDIR)/cli $(CURDIR)/datasets build/types/dglkgmix/
+	cd build/types && $(abspath $(BIN))/mypy --config-file ../../pyproject.toml \
+		--cache-dir ../../.mypy_cache -p dglkgmix
+
+# With DGL 2.1.0 on the same Python.
+test-dgl2: .venv-dgl2/dev.stamp ## the tests beside DGL 2.1.0, in an environment of its own
+	.venv-dgl2/bin/python $(PYTEST)
+
+# With the lowest versions that pyproject.toml allows, and with the newest there are.
+test-oldest: .venv-oldest/dev.stamp ## the tests with the oldest dependencies allowed
+	.venv-oldest/bin/python $(PYTEST)
+
+test-newest: .venv-newest/dev.stamp ## the tests with the newest dependencies
+	.venv-newest/bin/python $(PYTEST)
+
+clean: ## remove what the commands made, environments included
+	rm -rf .venv .venv-dgl2 .venv-oldest .venv-newest build dist *.egg-info \
+		.pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage* htmlcov
+
+$(VENV)/runtime.stamp: $(STATED)
+	$(call environment,$(VENV),-c constraints.txt -e .)
+
+$(VENV)/dev.stamp: $(STATED)
+	$(call environment,$(VENV),-c constraints.txt -e '.[dev]')
+	@touch $(VENV)/runtime.stamp
+
+.venv-dgl2/dev.stamp: $(STATED)
+	@mkdir -p build && sed 's/^dgl==.*/dgl==2.1.0/' constraints.txt | uniq > build/dgl2.txt
+	$(call environment,.venv-dgl2,-c build/dgl2.txt -e '.[dev]')
+
+.venv-oldest/dev.stamp: tests/lowest_versions.py $(VENV)/dev.stamp
+	@mkdir -p build && $(BIN)/python tests/lowest_versions.py pyproject.toml > build/oldest.txt
+	$(call environment,.venv-oldest,-c build/oldest.txt -e '.[dev]')
+
+.venv-newest/dev.stamp: pyproject.toml
+	$(call environment,.venv-newest,--upgrade --upgrade-strategy eager -e '.[dev]')
