@@ -85,7 +85,7 @@ def copy_weights(model: torch.nn.Module) -> dict[str, Tensor]:
 
 def _flatten(value: Any, path: str, tensors: dict[str, Tensor]) -> Any:
     if isinstance(value, Tensor):
-        tensors[path] = _plain(value)
+        tensors[path] = _unshared(value, tensors)
         return {_TENSOR: path}
     if isinstance(value, dict):
         items = [(key, _flatten(x, f"{path}/{key}", tensors)) for key, x in value.items()]
@@ -111,6 +111,13 @@ def _restore(value: Any, tensors: dict[str, Tensor]) -> Any:
 
 def _plain(value: Tensor) -> Tensor:
     return value.detach().cpu().contiguous()
+
+
+def _unshared(value: Tensor, others: dict[str, Tensor]) -> Tensor:
+    """``value`` with memory of its own: the format stores no two names for one."""
+    plain = _plain(value)
+    taken = {other.untyped_storage().data_ptr() for other in others.values()}
+    return plain.clone() if plain.untyped_storage().data_ptr() in taken else plain
 
 
 def _metadata(data: bytes) -> dict[str, str]:

@@ -29,12 +29,12 @@ class DataConfig:
     # A catalog name, a folder with train/valid/test, or one file. Kept for the record: a run
     # folder holds its own copy of the triples and does not need the source again.
     source: str = ""
-    # Which columns hold head, relation and tail: names where the file has a header, else their order.
-    columns: tuple[str, str, str] = ("head", "relation", "tail")
+    # What each column holds, or the names of the three that count; empty is head, relation, tail.
+    columns: tuple[str, ...] = ()
     header: bool = False
     # "auto" follows the file name: a tab for .tsv and .txt, a comma for .csv.
     delimiter: str = "auto"
-    # "auto" follows the file name, too.
+    # tsv, csv, parquet, ntriples or turtle; "auto" follows the file name.
     format: str = "auto"
     # Shares of train, valid and test where one file is split, and the seed of that split alone.
     split: tuple[float, float, float] = (0.8, 0.1, 0.1)
@@ -98,7 +98,8 @@ class TrainingConfig:
     label_smoothing: float = 0.1
     smoothing_mass: float | Auto = "auto"
     # 1-K: negatives of each triple, and whether training triples among them are redrawn and masked.
-    negatives: int = 100
+    # "auto" is the paper's 100, less on graphs of fewer entities.
+    negatives: int | Auto = "auto"
     filtered: bool = True
     # Penalties on the vectors that a batch uses, per positive; 0 leaves them out.
     n3: float = 0.0
@@ -158,7 +159,7 @@ class PretrainConfig:
     reduction: Literal["sum", "mean"] | Same = "same"
     label_smoothing: float | Same = "same"
     smoothing_mass: float | Auto | Same = "same"
-    negatives: int | Same = "same"
+    negatives: int | Auto | Same = "same"
     filtered: bool | Same = "same"
     n3: float | Same = "same"
     l2: float | Same = "same"

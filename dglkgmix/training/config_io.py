@@ -151,7 +151,11 @@ def _match(value: Any, hint: Any) -> tuple[bool, Any]:
 
 
 def _match_tuple(value: Any, hints: tuple[Any, ...]) -> tuple[bool, Any]:
-    if not isinstance(value, list | tuple) or len(value) != len(hints):
+    if not isinstance(value, list | tuple):
+        return False, value
+    if hints[-1] is Ellipsis:
+        hints = hints[:1] * len(value)
+    if len(value) != len(hints):
         return False, value
     matches = [_match(x, hint) for x, hint in zip(value, hints, strict=True)]
     return all(ok for ok, _ in matches), tuple(x for _, x in matches)
@@ -161,7 +165,8 @@ def _describe(hint: Any) -> str:
     if get_origin(hint) is Literal:
         return " or ".join(json.dumps(x) for x in get_args(hint))
     if get_origin(hint) is tuple:
-        return f"a list of {len(get_args(hint))}"
+        parts = get_args(hint)
+        return "a list of strings" if parts[-1] is Ellipsis else f"a list of {len(parts)} numbers"
     names = {int: "a whole number", float: "a number", bool: "true or false", str: "a string"}
     return names[hint]
 

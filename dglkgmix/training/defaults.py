@@ -100,6 +100,7 @@ def _training(training: TrainingConfig, config: Config, kg: KnowledgeGraph) -> T
         ),
         lr=_settle(training.lr, 0.001 if training.optimizer == "adam" else 0.01),
         smoothing_mass=_settle(training.smoothing_mass, training.label_smoothing),
+        negatives=_settle(training.negatives, max(1, min(100, kg.num_entities - 1))),
         validate_every=_settle(
             training.validate_every, validate_every(queries, 2 * len(kg.valid))
         ),

@@ -153,6 +153,9 @@ def mean_reciprocal_rank(
 
 def _batches(kg: KnowledgeGraph, training: TrainingConfig) -> QueryBatches | TripleBatches:
     assert isinstance(training.batch_size, int)
+    assert isinstance(training.negatives, int)
     if training.regime == "1-n":
         return QueryBatches(kg, training.batch_size)
-    return TripleBatches(kg, training.batch_size, training.negatives, training.filtered)
+    return TripleBatches(
+        kg, training.batch_size, training.negatives, filtered=training.filtered
+    )

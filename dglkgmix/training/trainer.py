@@ -61,15 +61,21 @@ class Trainer:
         progress: Progress | None = None,
         observers: Sequence[Observer] = (),
     ) -> None:
-        validate(config)
-        self.kg, self.config, self.folder = kg, resolve(config, kg), folder
-        validate_for(self.config, kg)
+        self.kg, self.config, self.folder = kg, self.check(kg, config), folder
         self._resume, self._observers = resume, observers
         self._progress = progress or Progress()
         self._device = torch.device(self.config.runtime.device)
         self._states = StateFile(folder, self.config.runtime.save_every)
         self._history: list[Row] = []
         self._tables = self._read_pretrained()
+
+    @staticmethod
+    def check(kg: KnowledgeGraph, config: Config) -> Config:
+        """The settled ``config``, or a ConfigError that says what is wrong with it."""
+        validate(config)
+        settled = resolve(config, kg)
+        validate_for(settled, kg)
+        return settled
 
     def fit(self) -> Result:
         """Run every stage that is not done yet, and write the results.

@@ -22,6 +22,10 @@ class Sized(Protocol):
     def num_edges(self) -> int:
         """M, reciprocal triples included."""
 
+    @property
+    def train_index(self) -> Any:
+        """Its ``heads``: one entry for each distinct query."""
+
 
 Rule = tuple[Callable[[Any], bool], str]
 
@@ -190,8 +194,11 @@ def _against(config: Config, kg: Sized) -> Iterator[str]:
                 f"{table}.smoothing_mass {mass} over {kg.num_entities} entities exceeds "
                 f"{table}.label_smoothing {share}: targets would leave [0, 1]"
             )
-        if section.batch_size > kg.num_edges:
+        units, what = kg.num_edges, "training triples"
+        if section.regime == "1-n":
+            units, what = len(kg.train_index.heads), "training queries"
+        if section.batch_size > units:
             yield (
-                f"{table}.batch_size {section.batch_size} exceeds the graph's {kg.num_edges} "
-                "training triples (reciprocal ones included)"
+                f"{table}.batch_size {section.batch_size} exceeds the graph's {units} {what} "
+                "(reciprocal ones included)"
             )

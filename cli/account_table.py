@@ -1,0 +1,36 @@
+"""An account as a table for people: overall and by degree bin."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+_COLUMNS = ("mrr", "hits@1", "hits@3", "hits@10")
+
+
+def account_table(accounts: Mapping[str, Mapping[str, Any]]) -> str:
+    """One block of lines for each named account, bins below their overall figures.
+
+    MRR and Hits@k are fractions to four places; a group without queries shows dashes.
+    """
+    rows = [["", "", "queries", "MRR", "Hits@1", "Hits@3", "Hits@10", "mean rank"]]
+    for name, account in accounts.items():
+        rows.append([name, "overall", *_cells(account["overall"])])
+        rows += [["", bin_name, *_cells(group)] for bin_name, group in account["bins"].items()]
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    return "\n".join(_line(row, widths) for row in rows)
+
+
+def _cells(group: Mapping[str, Any]) -> list[str]:
+    figures = [_number(group[column], "{:.4f}") for column in _COLUMNS]
+    return [f"{group['queries']:,}", *figures, _number(group["mr"], "{:,.1f}")]
+
+
+def _number(value: float | None, style: str) -> str:
+    return "-" if value is None else style.format(value)
+
+
+def _line(row: list[str], widths: list[int]) -> str:
+    names = [cell.ljust(width) for cell, width in zip(row[:2], widths[:2], strict=True)]
+    numbers = [cell.rjust(width) for cell, width in zip(row[2:], widths[2:], strict=True)]
+    return "  ".join([*names, *numbers]).rstrip()

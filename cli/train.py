@@ -1,0 +1,263 @@
+"""``dglkgmix train``: triples in, a run folder out."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from dglkgmix.cli.common import emit_json, json_option, load_source, source_options
+from dglkgmix.errors import ConfigError
+
+if TYPE_CHECKING:
+    from dglkgmix.files import RunFolder
+    from dglkgmix.kg.graph import KnowledgeGraph
+    from dglkgmix.training.config import Config
+    from dglkgmix.training.results import Result
+
+# Flag -> option of the configuration.
+FLAGS = {
+    "decoder": "model.decoder",
+    "encoder": "model.encoder",
+    "strategy": "strategy.name",
+    "regime": "training.regime",
+    "epochs": "training.epochs",
+    "batch_size": "training.batch_size",
+    "lr": "training.lr",
+    "loss": "training.loss",
+    "threshold": "strategy.threshold",
+    "partners": "strategy.partners",
+    "partner_rule": "strategy.partner_rule",
+    "synthetic_weight": "strategy.synthetic_weight",
+    "alpha": "strategy.alpha",
+    "fixed_lambda": "strategy.fixed_lambda",
+    "pretrain": "pretrain.enabled",
+    "pretrained": "pretrain.run",
+    "swa": "swa.enabled",
+    "validate_every": "training.validate_every",
+    "patience": "training.patience",
+    "device": "runtime.device",
+    "precision": "runtime.precision",
+    "seed": "runtime.seed",
+    "columns": "data.columns",
+    "header": "data.header",
+    "delimiter": "data.delimiter",
+    "format": "data.format",
+    "split": "data.split",
+    "split_seed": "data.split_seed",
+}
+
+_DECODERS = ["conve", "tucker", "distmult", "complex", "rescal", "transe"]
+_STRATEGIES = ["standard", "mixup", "oversample", "reweight", "focal", "logit-adjustment"]
+
+
+@click.command(
+    epilog="Example: dglkgmix train world --strategy mixup --out runs/world-mixup",
+    context_settings={"show_default": True},
+)
+@click.argument("source", required=False)
+@click.option("--out", type=click.Path(path_type=Path), help="Run folder to write.")
+@click.option("--model", "decoder", type=click.Choice(_DECODERS), help="Decoder. [default: conve]")
+@click.option(
+    "--encoder", type=click.Choice(["lookup", "rgcn"]), help="Encoder in front. [default: lookup]"
+)
+@click.option(
+    "--strategy",
+    type=click.Choice(_STRATEGIES),
+    help="What to do about degree bias. [default: standard]",
+)
+@click.option("--regime", type=click.Choice(["1-n", "1-k"]), help="Negatives. [default: 1-n]")
+@click.option("--epochs", type=int, help="Most epochs of every stage. [default: by graph size]")
+@click.option("--batch-size", type=int, help="Queries (1-n) or triples (1-k) of a batch.")
+@click.option("--lr", type=float, help="Learning rate. [default: 0.001 for Adam]")
+@click.option("--loss", type=click.Choice(["bce", "ce"]), help="Loss. [default: bce]")
+@click.option("--threshold", type=int, help="Treat tail-relation degrees below it. [default: 5]")
+@click.option("--partners", type=int, help="Mixing partners of each such triple. [default: 5]")
+@click.option("--partner-rule", type=click.Choice(["any", "strict"]), help="[default: any]")
+@click.option("--synthetic-weight", type=float, help="Weight of the mixup loss. [default: 1]")
+@click.option("--alpha", type=float, help="Mix with λ ~ Beta(α, α). [default: 1]")
+@click.option("--fixed-lambda", type=float, help="One λ instead of draws; 1 is the control.")
+@click.option("--pretrain/--no-pretrain", default=None, help="First stage. [default: for mixup]")
+@click.option("--pretrained", metavar="RUN", help="Take embeddings of RUN for the first stage.")
+@click.option("--swa/--no-swa", default=None, help="Weight averaging. [default: for mixup]")
+@click.option("--validate-every", type=int, help="Epochs between validations.")
+@click.option("--patience", type=int, help="Validations without a new best. [default: 10]")
+@click.option("--device", help="auto, cpu, cuda, cuda:1 … [default: auto]")
+@click.option(
+    "--precision",
+    type=click.Choice(["auto", "fp32", "bf16"]),
+    help="auto: bf16 where the hardware multiplies it. [default: auto]",
+)
+@click.option("--seed", type=int, help="Seed of everything but the split. [default: 0]")
+@click.option("--recipe", metavar="NAME", help="Start from a recipe; see `dglkgmix recipes`.")
+@click.option(
+    "--config",
+    "config_file",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Start from a TOML file (on top of the recipe).",
+)
+@click.option("--set", "sets", multiple=True, metavar="K=V", help="Any option: training.lr=1e-3.")
+@click.option("--show-config", is_flag=True, help="Print the settled configuration and stop.")
+@click.option("--resume", is_flag=True, help="Go on from the last complete state of --out.")
+@click.option("--overwrite", is_flag=True, help="Replace the run in --out; foreign files stay.")
+@click.option("--tensorboard", metavar="DIR", help="Write TensorBoard events to DIR.")
+@click.option("--quiet", is_flag=True, help="No progress on standard error.")
+@source_options
+@json_option
+def train(**options: Any) -> None:
+    """Train a model on SOURCE and evaluate it on validation and test triples.
+
+    SOURCE is a catalog name, a folder with train, valid and test files, or one file, which is
+    split. The run folder holds everything needed to evaluate, predict and resume. With --resume,
+    SOURCE is not needed.
+    """
+    if options["show_config"]:
+        _show_config(options)
+        return
+    if options["out"] is None:
+        raise ConfigError("--out is missing: name the folder that the run is to be written to")
+    try:
+        result = _resume(options) if options["resume"] else _start(options)
+    except KeyboardInterrupt:
+        out = shlex.quote(str(options["out"]))
+        click.echo(
+            "Interrupted. What was complete is kept; go on with:\n"
+            f"  dglkgmix train --resume --out {out}",
+            err=True,
+        )
+        sys.exit(130)
+    _print(result, options["as_json"])
+
+
+def _start(options: dict[str, Any]) -> Result:
+    from dglkgmix.training import launch
+
+    config = _assembled(options)
+    kg = _read(config)
+    observers = _observers(options)
+    return launch.train(
+        kg,
+        config,
+        options["out"],
+        overwrite=options["overwrite"],
+        progress=_progress(options),
+        observers=observers,
+    )
+
+
+def _resume(options: dict[str, Any]) -> Result:
+    """Go on; from the start where an earlier call was killed before it had written the inputs."""
+    from dglkgmix.files import RunFolder
+    from dglkgmix.training import run_files
+
+    if options["source"] and not (options["out"] / "manifest.json").exists():
+        _progress(options).message("Nothing to resume yet: starting from the beginning")
+        return _start(options)
+    with RunFolder.resume(options["out"]) as folder:
+        if options["source"] and not folder.has(run_files.CONFIG):
+            _progress(options).message("Nothing to resume yet: starting from the beginning")
+            config = _assembled(options)
+            return _go_on(options, folder, _read(config), config)
+        config = _stored(options, folder)
+        return _go_on(options, folder, run_files.read_graph(folder), config)
+
+
+def _go_on(
+    options: dict[str, Any], folder: RunFolder, kg: KnowledgeGraph, config: Config
+) -> Result:
+    from dglkgmix.training import launch
+
+    return launch.resume(
+        folder, kg, config, progress=_progress(options), observers=_observers(options)
+    )
+
+
+def _show_config(options: dict[str, Any]) -> None:
+    """The settled configuration; without SOURCE, what depends on the graph stays "auto"."""
+    from dglkgmix.training.config_io import dumps
+    from dglkgmix.training.trainer import Trainer
+
+    config = _assembled(options)
+    if config.data.source:
+        config = Trainer.check(_read(config), config)
+    click.echo(dumps(config), nl=False)
+
+
+def _assembled(options: dict[str, Any]) -> Config:
+    """Defaults, then recipe, file, flags and --set, the later ones winning."""
+    from dglkgmix.training.assembly import assemble
+    from dglkgmix.training.config import Config
+    from dglkgmix.training.config_io import load
+
+    base = Config()
+    if options["recipe"]:
+        from dglkgmix.experiments.recipes import load_recipe
+
+        base = load_recipe(options["recipe"])
+    if options["config_file"]:
+        base = load(options["config_file"], base)
+    return assemble(base, _flags(options), options["sets"])
+
+
+def _stored(options: dict[str, Any], folder: RunFolder) -> Config:
+    """The run's own configuration with what flags may change."""
+    from dglkgmix.training import run_files
+    from dglkgmix.training.assembly import resumed
+
+    for name in ("recipe", "config_file"):
+        if options[name]:
+            raise ConfigError(
+                "--resume takes the run's own settings: leave --recipe and --config out"
+            )
+    return resumed(run_files.read_config(folder), _flags(options), options["sets"])
+
+
+def _flags(options: dict[str, Any]) -> dict[str, Any]:
+    given = {option: options.get(flag) for flag, option in FLAGS.items()}
+    return {"data.source": options["source"], **given}
+
+
+def _read(config: Config) -> KnowledgeGraph:
+    data = config.data
+    if not data.source:
+        raise ConfigError("SOURCE is missing: a catalog name, a folder or a file of triples")
+    return load_source(
+        data.source,
+        columns=data.columns or None,
+        header=data.header,
+        delimiter=None if data.delimiter == "auto" else data.delimiter,
+        format=None if data.format == "auto" else data.format,
+        split=data.split,
+        split_seed=data.split_seed,
+    )
+
+
+def _progress(options: dict[str, Any]) -> Any:
+    from dglkgmix.training.progress import make_progress
+
+    return make_progress(quiet=options["quiet"])
+
+
+def _observers(options: dict[str, Any]) -> list[Any]:
+    if not options["tensorboard"]:
+        return []
+    from dglkgmix.training.history import TensorBoard
+
+    return [TensorBoard(Path(options["tensorboard"]))]
+
+
+def _print(result: Result, as_json: bool) -> None:
+    if as_json:
+        emit_json(result.to_dict())
+        return
+    from dglkgmix.cli.account_table import account_table
+
+    accounts = {"test": result.test} if result.test else {"valid": result.valid}
+    if any(accounts.values()):
+        click.echo(account_table({k: v for k, v in accounts.items() if v}))
+    else:
+        click.echo("No validation and no test triples: nothing was evaluated.")
+    click.echo(f"Run: {result.run} (epoch {result.best_epoch} of {result.epochs})")

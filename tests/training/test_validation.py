@@ -1,0 +1,138 @@
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pytest
+import torch
+
+from dglkgmix.errors import ConfigError
+from dglkgmix.training.config import Config
+from dglkgmix.training.config_io import apply_overrides, options
+from dglkgmix.training.validation import RULES, validate, validate_for
+
+GRAPH = SimpleNamespace(
+    num_entities=10, num_edges=40, train_index=SimpleNamespace(heads=torch.arange(25))
+)
+SETTLED = [
+    "training.batch_size=8",
+    "training.smoothing_mass=0.1",
+    "pretrain.enabled=false",
+    "training.negatives=9",
+]
+
+
+def test_the_defaults_are_sound() -> None:
+    validate(Config())
+
+
+def test_every_rule_names_an_option_that_exists() -> None:
+    named = {f"{table}.{name}" for table, rules in RULES.items() for name in rules}
+    assert named <= set(options())
+
+
+@pytest.mark.parametrize(
+    ("override", "message"),
+    [
+        ("model.entity_dim=0", "model.entity_dim must be 1 or more, got 0"),
+        ("training.lr=-0.1", "training.lr must be above 0, got -0.1"),
+        ("training.lr=0", "training.lr must be above 0, got 0"),
+        ("training.lr=inf", "training.lr must be finite, got inf"),
+        ("training.lr=nan", "training.lr must be finite, got nan"),
+        ("pretrain.lr=-1", "pretrain.lr must be above 0, got -1"),
+        ("training.lr_decay=1.5", r"training.lr_decay must lie in \(0, 1\], got 1.5"),
+        ("training.epochs=0", "training.epochs must be 1 or more, got 0"),
+        ("training.batch_size=0", "training.batch_size must be 1 or more, got 0"),
+        ("training.label_smoothing=1", r"training.label_smoothing must lie in \[0, 1\), got 1"),
+        ("training.negatives=0", "training.negatives must be 1 or more"),
+        ("training.clip=-1", "training.clip must be 0 or more"),
+        ("training.patience=-1", "training.patience must be 0 or more"),
+        ("strategy.alpha=0", "strategy.alpha must be above 0, got 0"),
+        ("strategy.threshold=-1", "strategy.threshold must be 0 or more, got -1"),
+        ("strategy.partners=0", "strategy.partners must be 1 or more"),
+        ("strategy.fixed_lambda=1.1", r"strategy.fixed_lambda must lie in \[0, 1\], got 1.1"),
+        ("swa.every=0", "swa.every must be 1 or more, got 0"),
+        ("swa.start=0", "swa.start must be 1 or more, got 0"),
+        ("model.input_dropout=1", r"model.input_dropout must lie in \[0, 1\), got 1"),
+        ("pretrain.hidden_dropout=-0.1", r"pretrain.hidden_dropout must lie in \[0, 1\)"),
+        ("model.edge_dropout=1.2", r"model.edge_dropout must lie in \[0, 1\]"),
+        ("runtime.seed=-1", "runtime.seed must lie in"),
+        ("runtime.block=0", "runtime.block must be 1 or more"),
+        ("data.split=[0.5, 0.1, 0.1]", "data.split must be three shares that add up to 1"),
+        ("data.split=[0, 0.5, 0.5]", "data.split must be three shares"),
+    ],
+)
+def test_absurd_values_are_refused_by_name(override: str, message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        validate(apply_overrides(Config(), [override]))
+
+
+@pytest.mark.parametrize(
+    ("overrides", "message"),
+    [
+        (["strategy.name=logit-adjustment"], 'needs training.loss "ce"'),
+        (["strategy.fixed_lambda=0.2", "strategy.lambda_range=half"], "lies outside lambda_range"),
+        (["model.entity_dim=8", "model.relation_dim=4"], "only tucker takes another, not conve"),
+        (["pretrain.run=x", "pretrain.enabled=false"], "pretrain.run names a run"),
+        (["model.fanout=3"], "model.fanout samples neighbours"),
+        (["training.loss=ce", "training.smoothing_mass=1"], 'training.loss "ce" spreads ε itself'),
+        (["pretrain.loss=ce", "pretrain.smoothing_mass=1"], 'pretrain.loss "ce" spreads ε itself'),
+    ],
+)
+def test_options_that_do_not_go_together_are_refused(overrides: list[str], message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        validate(apply_overrides(Config(), overrides))
+
+
+@pytest.mark.parametrize(
+    "overrides",
+    [
+        ["strategy.name=logit-adjustment", "training.loss=ce"],
+        ["strategy.fixed_lambda=0.5", "strategy.lambda_range=half"],
+        ["model.decoder=tucker", "model.entity_dim=8", "model.relation_dim=4"],
+        ["model.edge_dropout=1", "model.encoder=rgcn", "model.fanout=3"],
+        ["training.loss=ce", "training.smoothing_mass=0.1"],
+        ["training.loss=ce", "training.smoothing_mass=1", "training.label_smoothing=0"],
+        ["strategy.threshold=0"],
+    ],
+)
+def test_sound_combinations_pass(overrides: list[str]) -> None:
+    validate(apply_overrides(Config(), overrides))
+
+
+@pytest.mark.parametrize(
+    ("override", "message"),
+    [
+        ("training.batch_size=26", "training.batch_size 26 exceeds the graph's 25 .*queries"),
+        ("training.smoothing_mass=1.5", "smoothing_mass 1.5 over 10 entities exceeds"),
+    ],
+)
+def test_what_a_graph_is_too_small_for_is_refused(override: str, message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        validate_for(apply_overrides(Config(), [*SETTLED, override]), GRAPH)
+
+
+def test_limits_of_1_k_count_triples_and_entities() -> None:
+    settled = [*SETTLED, "training.regime=1-k"]
+    validate_for(apply_overrides(Config(), [*settled, "training.batch_size=40"]), GRAPH)
+    with pytest.raises(ConfigError, match="training.batch_size 41 exceeds the graph's 40"):
+        validate_for(apply_overrides(Config(), [*settled, "training.batch_size=41"]), GRAPH)
+    with pytest.raises(ConfigError, match="training.negatives 10 must stay below .* 10 entities"):
+        validate_for(apply_overrides(Config(), [*settled, "training.negatives=10"]), GRAPH)
+
+
+def test_the_largest_sizes_that_fit_pass() -> None:
+    at_limit = ["training.batch_size=25", "training.smoothing_mass=1"]
+    validate_for(apply_overrides(Config(), [*SETTLED, *at_limit]), GRAPH)
+
+
+def test_the_first_stage_is_checked_where_there_is_one() -> None:
+    wrong = [
+        *SETTLED,
+        "pretrain.batch_size=99",
+        "pretrain.smoothing_mass=0.1",
+        "pretrain.label_smoothing=0.1",
+        "pretrain.negatives=5",
+    ]
+    validate_for(apply_overrides(Config(), wrong), GRAPH)
+    with pytest.raises(ConfigError, match="pretrain.batch_size 99 exceeds"):
+        validate_for(apply_overrides(Config(), [*wrong, "pretrain.enabled=true"]), GRAPH)
