@@ -49,7 +49,7 @@ class TripleTable:
 
     @classmethod
     def from_fields(cls, fields: pa.Array) -> TripleTable:
-        """From 3N strings: head, relation, tail, head, …"""
+        """From 3N strings: head, relation, tail and so on."""
         return merge([encode_fields(fields)])
 
     def take(self, rows: Codes) -> TripleTable:

@@ -1,0 +1,128 @@
+"""How a file of triples is to be read, and which of its columns are the triple."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from dglkgmix.errors import ConfigError, DataError
+from dglkgmix.kg.tables import ROLES
+
+FORMATS = ("tsv", "csv", "parquet", "ntriples", "turtle")
+_BY_ENDING = {
+    ".tsv": "tsv",
+    ".txt": "tsv",
+    ".tab": "tsv",
+    ".csv": "csv",
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".nt": "ntriples",
+    ".ttl": "turtle",
+}
+COMPRESSIONS = (".gz", ".xz", ".zst")
+
+
+@dataclass(frozen=True)
+class ReadOptions:
+    """Reading options, the same wherever triples are read.
+
+    Attributes:
+        columns: either what each column holds, left to right: ``head``, ``relation``, ``tail``,
+            anything else (as ``_``) for a column to ignore; or, where columns have names (a
+            header, Parquet), the three names that hold head, relation and tail, in that order.
+            None: three columns in the order head, relation, tail, or columns of those names.
+        header: the first row of text holds names of columns.
+        delimiter: one ASCII character between fields; None: a tab, in CSV a comma.
+        format: one of ``FORMATS``; None: by the file's ending, TSV for an unknown one.
+
+    Raises:
+        ConfigError: an option that makes no sense.
+    """
+
+    columns: tuple[str, ...] | None = None
+    header: bool = False
+    delimiter: str | None = None
+    format: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.format is not None and self.format not in FORMATS:
+            raise ConfigError(f"format must be one of {', '.join(FORMATS)}, not {self.format!r}")
+        if self.delimiter is not None:
+            _check_delimiter(self.delimiter)
+        if self.columns is not None:
+            _check_columns(self.columns)
+
+    def format_of(self, path: Path) -> str:
+        """The format of a file: as asked for, else by its ending."""
+        return self.format or _BY_ENDING.get(strip_compression(path).suffix.lower(), "tsv")
+
+
+def strip_compression(path: Path) -> Path:
+    """``train.txt.gz`` -> ``train.txt``; other paths as they are."""
+    return path.with_suffix("") if path.suffix.lower() in COMPRESSIONS else path
+
+
+def is_split_file(path: Path, stems: Sequence[str]) -> bool:
+    """Whether a file is named ``STEM``, ``STEM.format`` or either with a compression's ending."""
+    plain = strip_compression(path)
+    return plain.name in stems or (plain.stem in stems and plain.suffix.lower() in _BY_ENDING)
+
+
+def choose_columns(
+    columns: Sequence[str] | None, names: Sequence[str] | None, where: str
+) -> tuple[int, tuple[int, int, int]]:
+    """How many columns a row has and which of them are head, relation and tail.
+
+    ``names`` are the columns' names, None where they have none; ``where`` begins a message.
+
+    Raises:
+        DataError: named columns among which the triple cannot be found.
+        ConfigError: names in ``columns`` for columns without names.
+    """
+    if names is None:
+        return _unnamed_columns(columns or ROLES)
+    wanted = ROLES if columns is None or set(ROLES) <= set(columns) else tuple(columns)
+    if all(names.count(name) == 1 for name in wanted):
+        return len(names), _positions(wanted, names)
+    if columns is None and len(names) == 3:
+        return 3, (0, 1, 2)
+    if columns is not None and wanted is ROLES and len(columns) == len(names):
+        return len(names), _positions(ROLES, columns)
+    found = ", ".join(repr(name) for name in names)
+    raise DataError(
+        f"{where}: cannot tell head, relation and tail among the columns {found}: "
+        "give three of these names with --columns, in the order head, relation, tail"
+    )
+
+
+def _unnamed_columns(columns: Sequence[str]) -> tuple[int, tuple[int, int, int]]:
+    if not set(ROLES) <= set(columns):
+        raise ConfigError(
+            f"--columns {','.join(columns)} names columns, but the file has no header: add "
+            "--header, or say what each column holds, as --columns head,_,relation,tail"
+        )
+    return len(columns), _positions(ROLES, columns)
+
+
+def _positions(wanted: Sequence[str], names: Sequence[str]) -> tuple[int, int, int]:
+    head, relation, tail = (list(names).index(name) for name in wanted)
+    return head, relation, tail
+
+
+def _check_delimiter(delimiter: str) -> None:
+    if len(delimiter) != 1 or not delimiter.isascii() or delimiter in '"\r\n\0':
+        raise ConfigError(
+            f"delimiter must be one ASCII character, no quote and no line end, not {delimiter!r}"
+        )
+
+
+def _check_columns(columns: Sequence[str]) -> None:
+    roles = [name for name in columns if name in ROLES]
+    described = len(set(roles)) == len(roles) == 3
+    named = len(columns) == 3 and len(set(columns)) == 3
+    if not described and not named:
+        raise ConfigError(
+            f"--columns {','.join(columns)}: give head, relation and tail once each, with _ for "
+            "columns to ignore, or three names from the header"
+        )

@@ -1,0 +1,68 @@
+"""Triples from a file of any format that is read here, compressed or not."""
+
+from __future__ import annotations
+
+import gzip
+import lzma
+import zlib
+from pathlib import Path
+from typing import BinaryIO, cast
+
+import pyarrow as pa
+
+from dglkgmix.errors import DataError
+from dglkgmix.kg.fields import Dialect
+from dglkgmix.kg.options import ReadOptions, strip_compression
+from dglkgmix.kg.readers_text import read_text
+from dglkgmix.kg.tables import TripleTable
+
+__all__ = ["ReadOptions", "read_triples"]
+
+
+def read_triples(path: str | Path, *, options: ReadOptions | None = None) -> TripleTable:
+    """All triples of a file, row by row, names to the letter.
+
+    The format is TSV, CSV, Parquet, N-Triples or Turtle, each also as .gz, .xz or .zst.
+
+    Raises:
+        DataError: a file that cannot be read, or "path:line: what" for the first bad row.
+        DependencyError: the format needs a package that is not installed.
+    """
+    path, options = Path(path), options or ReadOptions()
+    if not path.is_file():
+        raise DataError(f"{path}: {'a folder, not a file' if path.is_dir() else 'no such file'}")
+    try:
+        with _open(path) as stream:
+            return _read(stream, path, options)
+    except (OSError, EOFError, zlib.error, lzma.LZMAError, pa.ArrowException) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise DataError(f"{path}: cannot be read: {reason}") from None
+
+
+def _read(stream: BinaryIO, path: Path, options: ReadOptions) -> TripleTable:
+    form = options.format_of(path)
+    if form == "parquet":
+        from dglkgmix.kg.readers_parquet import read_parquet
+
+        compressed = strip_compression(path) != path
+        source = pa.py_buffer(stream.read()) if compressed else str(path)
+        return read_parquet(source, str(path), options)
+    if form in ("ntriples", "turtle"):
+        from dglkgmix.kg.readers_rdf import read_rdf
+
+        return read_rdf(stream, str(path), form)
+    delimiter = options.delimiter or ("," if form == "csv" else "\t")
+    dialect = Dialect(ord(delimiter), quoted=form == "csv")
+    return read_text(stream, str(path), dialect, options)
+
+
+def _open(path: Path) -> BinaryIO:
+    """The file's bytes, decompressed by its ending."""
+    ending = path.suffix.lower()
+    if ending == ".gz":
+        return cast(BinaryIO, gzip.open(path))
+    if ending == ".xz":
+        return cast(BinaryIO, lzma.open(path))
+    if ending == ".zst":
+        return cast(BinaryIO, pa.input_stream(str(path), compression="zstd"))
+    return path.open("rb")

@@ -1,0 +1,97 @@
+"""A SOURCE: a data set's name, a folder with train/valid/test, or one file."""
+
+from __future__ import annotations
+
+import difflib
+import logging
+from collections.abc import Sequence
+from pathlib import Path
+
+from dglkgmix.errors import DataError, UnknownNameError
+from dglkgmix.kg.graph import SPLITS, KnowledgeGraph
+from dglkgmix.kg.options import ReadOptions, is_split_file
+from dglkgmix.kg.readers import read_triples
+from dglkgmix.kg.splits import DEFAULT_FRACTIONS, split_table
+from dglkgmix.kg.tables import TripleTable, encode
+
+DGL_ENDINGS = (".dgl", ".bin")
+_STEMS = {
+    "train": ("train",),
+    "valid": ("valid", "validation", "val", "dev"),
+    "test": ("test",),
+}
+_log = logging.getLogger(__name__)
+
+
+def load(
+    source: str | Path,
+    *,
+    options: ReadOptions | None = None,
+    split: Sequence[float] = DEFAULT_FRACTIONS,
+    split_seed: int = 0,
+) -> KnowledgeGraph:
+    """The graph of a SOURCE.
+
+    A name of the catalog comes before a file or folder of the same name: ``./name`` means the
+    latter. A folder has a file for train and may have one for valid and one for test. One file
+    is split by ``split`` and ``split_seed``. What ``data convert`` wrote as DGL binary keeps its
+    splits.
+
+    Raises:
+        UnknownNameError: neither a path nor a name of the catalog.
+        DataError: a folder without train, two files for one split, or files that cannot be read.
+    """
+    path = _locate(source)
+    options = options or ReadOptions()
+    if path.is_dir():
+        return load_folder(path, options)
+    if path.suffix.lower() in DGL_ENDINGS and options.format is None:
+        from dglkgmix.kg.dgl_binary import load_binary
+
+        return load_binary(path)
+    table = read_triples(path, options=options)
+    if not len(table):
+        raise DataError(f"{path}: no triples: the file is empty")
+    return encode(*split_table(table, split, split_seed))
+
+
+def load_folder(folder: Path, options: ReadOptions) -> KnowledgeGraph:
+    """The graph of a folder with a file for each split; valid and test may be absent."""
+    files = {name: find_split(folder, name) for name in SPLITS}
+    if files["train"] is None:
+        raise DataError(f"{folder}: no file for train (as train.txt, train.csv, train.parquet)")
+    tables = {
+        name: TripleTable.empty() if file is None else read_triples(file, options=options)
+        for name, file in files.items()
+    }
+    if not len(tables["train"]):
+        raise DataError(f"{files['train']}: no triples: the training file is empty")
+    return encode(tables["train"], tables["valid"], tables["test"])
+
+
+def find_split(folder: Path, split: str) -> Path | None:
+    """The file of a split, None where there is none; DataError where there are several."""
+    stems = _STEMS[split]
+    found = sorted(p for p in folder.iterdir() if p.is_file() and is_split_file(p, stems))
+    if len(found) > 1:
+        names = ", ".join(path.name for path in found)
+        raise DataError(f"{folder}: several files for {split}: {names}; keep one")
+    return found[0] if found else None
+
+
+def _locate(source: str | Path) -> Path:
+    from dglkgmix.kg import catalog
+
+    if isinstance(source, str) and catalog.is_known(source):
+        if Path(source).exists():
+            _log.warning("reading the data set %s; for the path write ./%s", source, source)
+        return Path(catalog.fetch(source))
+    path = Path(source)
+    if path.exists():
+        return path
+    matches = difflib.get_close_matches(str(source).casefold(), catalog.names(), n=3)
+    near = f"; close matches: {', '.join(matches)}" if matches else ""
+    raise UnknownNameError(
+        f"{source}: no such file or folder, and no data set of this name{near} "
+        "(`dglkgmix data list` shows all)"
+    )

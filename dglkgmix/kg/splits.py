@@ -1,0 +1,94 @@
+"""Train, valid and test made from one table of triples."""
+
+from __future__ import annotations
+
+import logging
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+
+from dglkgmix.errors import ConfigError
+from dglkgmix.kg.fields import Array
+from dglkgmix.kg.keys import triple_keys
+from dglkgmix.kg.tables import Codes, TripleTable
+
+DEFAULT_FRACTIONS = (0.8, 0.1, 0.1)
+_log = logging.getLogger(__name__)
+
+
+def split_table(
+    table: TripleTable, fractions: Sequence[float] = DEFAULT_FRACTIONS, seed: int = 0
+) -> tuple[TripleTable, TripleTable, TripleTable]:
+    """Splits rows so that every entity and relation of valid and test occurs in train.
+
+    Distinct triples are drawn, so that copies of one stay in one split; rows keep their order.
+    The draw is a function of the rows and the seed alone. Where too few triples can be spared,
+    valid and test shrink alike and a warning is logged.
+
+    Raises:
+        ConfigError: fractions that are not three, not in [0, 1], do not sum to 1, or leave
+            nothing to train on.
+    """
+    check_fractions(fractions)
+    names = len(table.names)
+    keys = triple_keys(torch.from_numpy(table.codes), names, names).numpy()
+    _, first, which = np.unique(keys, return_index=True, return_inverse=True)
+    part = _assign(table.codes[first], names, fractions, seed)[which]
+    train, valid, test = (table.take(np.flatnonzero(part == i)) for i in range(3))
+    return train, valid, test
+
+
+def check_fractions(fractions: Sequence[float]) -> None:
+    """ConfigError unless these are three fractions of a whole with something to train on."""
+    good = len(fractions) == 3 and all(0 <= f <= 1 for f in fractions)
+    if not good or not math.isclose(sum(fractions), 1, abs_tol=1e-6) or fractions[0] == 0:
+        raise ConfigError(
+            "split must be three fractions for train, valid and test that sum to 1, as "
+            f"0.8,0.1,0.1, not {','.join(str(f) for f in fractions)}"
+        )
+
+
+def _assign(distinct: Codes, num_names: int, fractions: Sequence[float], seed: int) -> Codes:
+    """0, 1 or 2 for each distinct triple."""
+    # RandomState's stream is frozen: the same split with every version of NumPy.
+    order = np.random.RandomState(seed).permutation(len(distinct))
+    free = order[~_first_with_a_name(distinct[order], num_names)]
+    wanted = [round(len(distinct) * fraction) for fraction in fractions[1:]]
+    valid, test = _affordable(wanted, len(free))
+    part = np.zeros(len(distinct), np.int64)
+    part[free[:valid]] = 1
+    part[free[valid : valid + test]] = 2
+    return part
+
+
+def _first_with_a_name(triples: Codes, num_names: int) -> Array:
+    """Rows that hold an entity or a relation which no row before them holds: they stay in train."""
+    needed = np.zeros(len(triples), np.bool_)
+    for columns in ([0, 2], [1]):
+        names = triples[:, columns]
+        first = np.full(num_names, -1, np.int64)
+        rows = np.repeat(np.arange(len(triples)), len(columns))
+        # Of several values assigned to one place the last stays: the earliest row.
+        first[names.ravel()[::-1]] = rows[::-1]
+        needed[first[first >= 0]] = True
+    return needed
+
+
+def _affordable(wanted: Sequence[int], free: int) -> tuple[int, int]:
+    """Sizes of valid and test, shrunk alike where they exceed what can be spared."""
+    total = sum(wanted)
+    if total <= free:
+        return wanted[0], wanted[1]
+    valid = wanted[0] * free // total
+    test = free - valid if wanted[1] else 0
+    _log.warning(
+        "only %d of the %d triples wanted for valid and test can be spared, as every entity and "
+        "relation must occur in train: valid has %d, test %d",
+        free,
+        total,
+        valid,
+        test,
+    )
+    return valid, test

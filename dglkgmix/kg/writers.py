@@ -1,0 +1,125 @@
+"""A graph's splits as a folder of TSV or Parquet files, or as one DGL binary."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from torch import Tensor
+
+from dglkgmix.errors import DataError, StorageError
+from dglkgmix.files import write_atomic
+from dglkgmix.kg.graph import SPLITS, KnowledgeGraph
+from dglkgmix.kg.tables import ROLES
+
+TARGETS = ("tsv", "parquet", "dgl")
+_BY_ENDING = {".parquet": "parquet", ".dgl": "dgl", ".bin": "dgl"}
+_BOM = "\ufeff"
+
+
+def target_of(path: Path) -> str:
+    """What an output path's ending asks for: "parquet", "dgl", else "tsv"."""
+    return _BY_ENDING.get(path.suffix.lower(), "tsv")
+
+
+def write(kg: KnowledgeGraph, path: Path, target: str, *, overwrite: bool = False) -> list[Path]:
+    """Writes a graph and returns the files written.
+
+    "tsv" and "parquet" make a folder with a file for each split, also for an empty one; "dgl"
+    makes one file.
+
+    Raises:
+        DataError: ``path`` exists and ``overwrite`` is not set, or TSV cannot hold a name.
+        StorageError: a file cannot be written.
+    """
+    if target == "dgl":
+        from dglkgmix.kg.dgl_binary import save_binary
+
+        _refuse_existing([path], overwrite)
+        save_binary(kg, path)
+        return [path]
+    files = {split: path / f"{split}.{target}" for split in SPLITS}
+    _refuse_existing(list(files.values()), overwrite)
+    to_bytes = tsv_bytes if target == "tsv" else parquet_bytes
+    contents = {split: to_bytes(kg, kg.split(split)) for split in SPLITS}
+    _make_folder(path)
+    for split, content in contents.items():
+        write_atomic(files[split], content)
+    return list(files.values())
+
+
+def tsv_bytes(kg: KnowledgeGraph, rows: Tensor) -> bytes:
+    """Rows (N, 3) as tab-separated names, which the TSV reader turns into the same rows.
+
+    A row whose tail ends with a CR is ended by CRLF, so that the CR stays part of the name; a
+    file that begins with U+FEFF gets a byte-order mark before it.
+
+    Raises:
+        DataError: a name that holds a tab or a line feed.
+    """
+    _check_names(kg)
+    heads, relations, tails = rows.unbind(1)
+    entities, kinds = kg.entities.arrow(), kg.relations.arrow()
+    end = pc.if_else(pc.ends_with(entities, "\r"), "\r\n", "\n").cast(pa.large_string())
+    tab = pa.scalar("\t", pa.large_string())
+    nothing = pa.scalar("", pa.large_string())
+    # One array of all fields with their ends; its data buffer, then, is the file.
+    ended = pa.concat_arrays(
+        [
+            pc.binary_join_element_wise(entities, tab, nothing),
+            pc.binary_join_element_wise(kinds, tab, nothing),
+            pc.binary_join_element_wise(entities, end, nothing),
+        ]
+    )
+    first, second = len(entities), len(entities) + len(kinds)
+    indices = np.stack([heads, relations + first, tails + second], 1).ravel()
+    text = _text_of(ended.take(pa.array(indices)))
+    return _BOM.encode() + text if text.startswith(_BOM.encode()) else text
+
+
+def parquet_bytes(kg: KnowledgeGraph, rows: Tensor) -> bytes:
+    """Rows (N, 3) as Parquet with the string columns head, relation and tail."""
+    vocabularies = (kg.entities, kg.relations, kg.entities)
+    columns = [
+        vocabulary.arrow().take(pa.array(ids.numpy()))
+        for vocabulary, ids in zip(vocabularies, rows.unbind(1), strict=True)
+    ]
+    sink = io.BytesIO()
+    pq.write_table(pa.table(columns, names=list(ROLES)), sink, compression="zstd")
+    return sink.getvalue()
+
+
+def _text_of(fields: pa.Array) -> bytes:
+    _, offsets, data = fields.buffers()
+    if data is None or not len(fields):
+        return b""
+    bounds = np.frombuffer(offsets, np.int64)[fields.offset : fields.offset + len(fields) + 1]
+    return bytes(data[int(bounds[0]) : int(bounds[-1])])
+
+
+def _check_names(kg: KnowledgeGraph) -> None:
+    for vocabulary in (kg.entities, kg.relations):
+        for letter, what in (("\t", "a tab"), ("\n", "a line feed")):
+            at = pc.index(pc.match_substring(vocabulary.arrow(), letter), True).as_py()
+            if at >= 0:
+                raise DataError(
+                    f"the {vocabulary.kind} {vocabulary[at]!r} holds {what}, which TSV cannot "
+                    "hold: convert to Parquet"
+                )
+
+
+def _refuse_existing(paths: list[Path], overwrite: bool) -> None:
+    existing = [path for path in paths if path.exists()]
+    if existing and not overwrite:
+        raise DataError(f"{existing[0]} exists: choose another place, or use --overwrite")
+
+
+def _make_folder(path: Path) -> None:
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise StorageError(f"{path}: the folder cannot be made: {error.strerror}") from None
