@@ -1,0 +1,51 @@
+"""What several test files use."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+@pytest.fixture(scope="session")
+def shared_data() -> Path:
+    """The folder with FB15k-237, NELL-995, CoDEx-M and CoDEx-S, laid beside the repository."""
+    folder = ROOT.parent / "shared" / "data"
+    if not folder.is_dir():
+        pytest.skip("the four data sets are not laid beside the repository (../shared/data)")
+    return folder
+
+
+# Six entities, three relations. "c" is the tail of five edges in all, reciprocals included;
+# "lone" stands in test alone, relation "only_valid" in valid alone.
+TOY = {
+    "train": [
+        ("a", "likes", "b"),
+        ("b", "likes", "c"),
+        ("a", "likes", "c"),
+        ("d", "knows", "c"),
+        ("c", "knows", "c"),
+        ("d", "knows", "a"),
+    ],
+    "valid": [("a", "only_valid", "d"), ("b", "likes", "a")],
+    "test": [("d", "likes", "c"), ("lone", "knows", "c")],
+}
+
+
+@pytest.fixture
+def toy_rows() -> dict[str, list[tuple[str, str, str]]]:
+    """A small graph with a self-loop, an entity of test alone and a relation of valid alone."""
+    return {split: list(rows) for split, rows in TOY.items()}
+
+
+@pytest.fixture
+def toy_folder(tmp_path: Path) -> Path:
+    """The same graph as a folder of tab-separated files."""
+    folder = tmp_path / "toy"
+    folder.mkdir()
+    for split, rows in TOY.items():
+        lines = "".join("\t".join(row) + "\n" for row in rows)
+        (folder / f"{split}.txt").write_text(lines, encoding="utf-8")
+    return folder
