@@ -1,0 +1,108 @@
+"""One training of an experiment: made, gone on with, or found finished."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from dglkgmix.experiments.plan import Training
+from dglkgmix.experiments.summary import summarise
+from dglkgmix.files import RunFolder, write_atomic
+from dglkgmix.kg.graph import KnowledgeGraph
+from dglkgmix.run import Run
+from dglkgmix.training import launch, run_files
+from dglkgmix.training.config import Config, DataConfig
+from dglkgmix.training.config_io import set_option
+from dglkgmix.training.progress import Progress, make_progress
+
+RUNS, SUMMARIES = "runs", "summaries"
+
+
+@lru_cache(maxsize=4)
+def load_graph(data: DataConfig) -> KnowledgeGraph:
+    """The graph of a ``[data]`` table; the last few are kept, as cells share them.
+
+    Raises:
+        DataError: data that cannot be found or read.
+    """
+    from dglkgmix.kg.readers import ReadOptions
+    from dglkgmix.kg.sources import load
+
+    options = ReadOptions(
+        columns=data.columns, header=data.header, delimiter=data.delimiter, format=data.format
+    )
+    return load(data.source, options=options, split=data.split, split_seed=data.split_seed)
+
+
+@dataclass(frozen=True)
+class Job:
+    """Makes the trainings of a plan by name, in this process or in a worker's.
+
+    Attributes:
+        out: the experiment's folder.
+        trainings: by name.
+        bins: edges of the degree bins of the summaries.
+        distances: whether embedding distances are measured.
+        quiet: no progress on standard error.
+    """
+
+    out: Path
+    trainings: Mapping[str, Training]
+    bins: tuple[int, ...]
+    distances: bool = False
+    quiet: bool = False
+
+    def __call__(self, name: str) -> None:
+        """Train where that is not done yet, then write the summary where it is not there yet."""
+        training = self.trainings[name]
+        path = self.out / RUNS / name
+        train_or_resume(path, self._config(training), make_progress(quiet=self.quiet))
+        if self.summary(name) is None:
+            found = summarise(Run.open(path), self.bins, self.distances)
+            (self.out / SUMMARIES).mkdir(exist_ok=True)
+            write_atomic(self._summary_file(name), json.dumps(found, indent=1).encode())
+
+    def summary(self, name: str) -> dict[str, Any] | None:
+        """The summary of a finished training, made with the same bins; else None."""
+        try:
+            found: dict[str, Any] = json.loads(self._summary_file(name).read_bytes())
+        except (OSError, ValueError):
+            return None
+        same = found["bin_edges"] == list(self.bins)
+        return found if same and (found["distances"] is not None or not self.distances) else None
+
+    def _config(self, training: Training) -> Config:
+        if training.needs is None:
+            return training.config
+        return set_option(training.config, "pretrain.run", str(self.out / RUNS / training.needs))
+
+    def _summary_file(self, name: str) -> Path:
+        return self.out / SUMMARIES / f"{name}.json"
+
+
+def train_or_resume(path: Path, config: Config, progress: Progress) -> None:
+    """Make the run in ``path`` finished, from wherever an earlier call left it.
+
+    Raises:
+        CheckpointError: the folder is in use, damaged or holds something else.
+        ConfigError, NumericError, StorageError: as the training itself.
+    """
+    if not (path / "manifest.json").exists():
+        launch.train(load_graph(config.data), config, path, progress=progress)
+        return
+    if Run.open(path).finished:
+        return
+    with RunFolder.resume(path) as folder:
+        if not folder.has(run_files.CONFIG):
+            launch.resume(folder, load_graph(config.data), config, progress=progress)
+            return
+        stored = run_files.read_config(folder)
+        # The machine stays as recorded, since bits hold for one number of threads; the folder
+        # of the first stage may have moved with the experiment.
+        config = dataclasses.replace(config, runtime=stored.runtime)
+        launch.resume(folder, run_files.read_graph(folder), config, progress=progress)

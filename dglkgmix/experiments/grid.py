@@ -1,0 +1,287 @@
+"""Experiment files: lists of data, models, encoders, strategies, any option, and seeds.
+
+An experiment file has these tables; ``docs`` and ``dglkgmix experiment --help`` show examples.
+
+``[experiment]``
+    ``name`` (required); ``about``; ``seeds`` (default ``[0]``); ``baseline``, the strategy that
+    every other is tested against (default ``"standard"`` where the grid has it); ``bins``, edges of
+    the degree bins (default ``[1, 10, 50]``); ``distances = true`` to measure embedding distances;
+    ``finding``, what is to be read beside the results.
+``[grid]``
+    Axes, each a list: ``data`` (catalog names, folders or files), ``model``, ``strategy``
+    (strategies, or names of variants), all required; ``encoder`` (default ``["lookup"]``); and any
+    option as ``"training.regime" = ["1-n", "1-k"]``. Cells are all combinations, for every seed.
+``[settings]``
+    Options of every cell, and ``recipe``: what they start from. ``{data}``, ``{model}``,
+    ``{encoder}`` and ``{strategy}`` in it stand for the cell's own.
+``[variants.NAME]``
+    Options (and ``recipe``) of a strategy called ``NAME``: ``strategy.fixed_lambda = 1``.
+``[[rules]]``
+    ``when`` (axis → value or list of values) and ``set`` (options), applied where all match.
+
+Later wins: recipe, settings, axes, variant, rules in order, seed.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, get_args
+
+from dglkgmix.errors import ConfigError
+from dglkgmix.experiments import toml_files
+from dglkgmix.experiments.recipes import FOLDER
+from dglkgmix.training.config import DecoderName, EncoderName, StrategyName
+from dglkgmix.training.config_io import options as option_names
+
+STRATEGIES: tuple[str, ...] = get_args(StrategyName)
+AXES: dict[str, tuple[str, ...]] = {
+    "data": (),
+    "model": get_args(DecoderName),
+    "encoder": get_args(EncoderName),
+    "strategy": (),
+}
+_TABLES = ("experiment", "grid", "settings", "variants", "rules")
+_HEAD: dict[str, type] = {
+    "name": str,
+    "about": str,
+    "seeds": list,
+    "baseline": str,
+    "bins": list,
+    "distances": bool,
+    "finding": str,
+}
+Options = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Rule:
+    """Options for the cells whose axes have one of the given values."""
+
+    when: Mapping[str, tuple[Any, ...]]
+    set: Options
+
+    def matches(self, axes: Mapping[str, Any]) -> bool:
+        """Whether a cell with these axes is meant."""
+        return all(axes[axis] in values for axis, values in self.when.items())
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """What an experiment file says, checked. ``axes`` maps every axis to its values."""
+
+    name: str
+    axes: dict[str, tuple[Any, ...]]
+    about: str = ""
+    seeds: tuple[int, ...] = (0,)
+    baseline: str | None = None
+    bins: tuple[int, ...] = (1, 10, 50)
+    distances: bool = False
+    finding: str = ""
+    recipe: str | None = None
+    settings: Options = field(default_factory=dict)
+    variants: dict[str, Options] = field(default_factory=dict)
+    variant_recipes: dict[str, str] = field(default_factory=dict)
+    rules: tuple[Rule, ...] = ()
+
+    def combinations(self) -> list[dict[str, Any]]:
+        """Axis → value of every cell, seeds left out; the last axis moves fastest."""
+        return [
+            dict(zip(self.axes, values, strict=True))
+            for values in itertools.product(*self.axes.values())
+        ]
+
+
+def experiment_text(name: str) -> str:
+    """The text of an experiment file, or of the packaged experiment called ``name``.
+
+    Raises:
+        ConfigError: no such file, and no packaged experiment of that name.
+    """
+    folder = FOLDER / "experiments"
+    if name in packaged_experiments():
+        return toml_files.read(folder / f"{name}.toml")
+    if not name.endswith(".toml") and not Path(name).exists():
+        close = toml_files.close(name, packaged_experiments())
+        raise ConfigError(f"{name}: neither a file nor a packaged experiment{close}")
+    return toml_files.read(Path(name))
+
+
+def packaged_experiments() -> list[str]:
+    """The experiments that come with the package, sorted."""
+    return sorted(path.stem for path in (FOLDER / "experiments").glob("*.toml"))
+
+
+def parse_experiment(text: str, where: str = "experiment") -> Experiment:
+    """Check the text of an experiment file.
+
+    Raises:
+        ConfigError: unknown keys (with close matches), values of another type, or axes that
+            contradict each other; the message starts with ``where``.
+    """
+    tables = toml_files.parse(text, where)
+    toml_files.refuse_unknown(tables, _TABLES, where)
+    for name in ("experiment", "grid"):
+        if name not in tables:
+            raise ConfigError(f"{where}: the table [{name}] is missing")
+    head = _head(toml_files.typed(tables, "experiment", dict, where), f"{where}: [experiment]")
+    settings = dict(_table(tables, "settings", where))
+    recipe = _pop_recipe(settings, f"{where}: [settings]")
+    variants, recipes = _variants(_table(tables, "variants", where), where)
+    axes = _axes(toml_files.typed(tables, "grid", dict, where), variants, f"{where}: [grid]")
+    rules = tables.get("rules", [])
+    toml_files.typed({"rules": rules}, "rules", list, where)
+    experiment = Experiment(
+        **head,
+        axes=axes,
+        recipe=recipe,
+        settings=flatten(settings, f"{where}: [settings]"),
+        variants=variants,
+        variant_recipes=recipes,
+        rules=tuple(
+            _rule(rule, axes, f"{where}: [[rules]] {i + 1}") for i, rule in enumerate(rules)
+        ),
+    )
+    return _with_baseline(_without_clashes(experiment, where), where)
+
+
+def flatten(table: Mapping[str, Any], where: str) -> Options:
+    """``{"training": {"lr": 1}}`` as ``{"training.lr": 1}``; unknown options are refused."""
+    found: Options = {}
+    for key, value in table.items():
+        nested = isinstance(value, dict) and key not in option_names()
+        inner = {f"{key}.{k}": v for k, v in value.items()} if nested else {key: value}
+        for name, option in inner.items():
+            if name not in option_names():
+                raise ConfigError(
+                    f"{where}: unknown option {name!r}{toml_files.close(name, option_names())}"
+                )
+            found[name] = option
+    return found
+
+
+def _head(table: Mapping[str, Any], where: str) -> Options:
+    toml_files.refuse_unknown(table, _HEAD, where)
+    if not table.get("name"):
+        raise ConfigError(f"{where}: name is missing")
+    head = {key: toml_files.typed(table, key, _HEAD[key], where) for key in table}
+    for key in ("seeds", "bins"):
+        if key in head:
+            head[key] = _whole_numbers(head[key], f"{where}: {key}")
+    return head
+
+
+def _whole_numbers(values: Sequence[Any], where: str) -> tuple[int, ...]:
+    if not values or any(type(value) is not int or value < 0 for value in values):
+        raise ConfigError(f"{where} must be whole numbers from 0 up, not {list(values)}")
+    if len(set(values)) < len(values):
+        raise ConfigError(f"{where}: a value stands there twice: {list(values)}")
+    return tuple(values)
+
+
+def _axes(grid: dict[str, Any], variants: Mapping[str, Any], where: str) -> dict[str, Any]:
+    known = {axis: grid[axis] for axis in AXES if axis in grid}
+    for axis in ("data", "model", "strategy"):
+        if axis not in known:
+            raise ConfigError(f"{where}: the axis {axis!r} is missing")
+    others = {key: value for key, value in grid.items() if key not in AXES}
+    for key, value in others.items():
+        if not isinstance(value, dict) and "." not in key:
+            raise ConfigError(f"{where}: unknown axis {key!r}{toml_files.close(key, list(AXES))}")
+    axes = {"encoder": ["lookup"]} | known | flatten(others, where)
+    order = [*AXES, *(key for key in axes if key not in AXES)]
+    allowed = AXES | {"strategy": (*STRATEGIES, *variants)}
+    return {axis: _values(axes[axis], axis, allowed.get(axis, ()), where) for axis in order}
+
+
+def _values(values: Any, axis: str, allowed: Sequence[str], where: str) -> tuple[Any, ...]:
+    if not isinstance(values, list) or not values:
+        raise ConfigError(f"{where}: {axis} must be a list with at least one value, not {values!r}")
+    for place, value in enumerate(values):
+        if axis in AXES and not isinstance(value, str):
+            raise ConfigError(f"{where}: {axis} must hold strings, not {value!r}")
+        if allowed and value not in allowed:
+            raise ConfigError(
+                f"{where}: unknown {axis} {value!r}{toml_files.close(value, allowed)}"
+            )
+        if value in values[:place]:
+            raise ConfigError(f"{where}: {axis} has {value!r} twice")
+    return tuple(values)
+
+
+def _table(tables: Mapping[str, Any], key: str, where: str) -> dict[str, Any]:
+    found: dict[str, Any] = toml_files.typed({key: tables.get(key, {})}, key, dict, where)
+    return found
+
+
+def _pop_recipe(table: dict[str, Any], where: str) -> str | None:
+    if "recipe" not in table:
+        return None
+    recipe: str = toml_files.typed(table, "recipe", str, where)
+    try:
+        recipe.format(data="", model="", encoder="", strategy="")
+    except (KeyError, IndexError, ValueError):
+        raise ConfigError(
+            f"{where}: recipe {recipe!r} may hold {{data}}, {{model}}, {{encoder}} and {{strategy}}"
+        ) from None
+    del table["recipe"]
+    return recipe
+
+
+def _variants(tables: Mapping[str, Any], where: str) -> tuple[dict[str, Options], dict[str, str]]:
+    variants, recipes = {}, {}
+    for name in tables:
+        place = f"{where}: [variants.{name}]"
+        options = dict(toml_files.typed(tables, name, dict, place))
+        recipe = _pop_recipe(options, place)
+        if recipe is not None:
+            recipes[name] = recipe
+        variants[name] = flatten(options, place)
+    return variants, recipes
+
+
+def _rule(table: Any, axes: Mapping[str, Any], where: str) -> Rule:
+    if not isinstance(table, dict):
+        raise ConfigError(f"{where}: must be a table with when and set")
+    toml_files.refuse_unknown(table, ("when", "set"), where)
+    when = _table(table, "when", where)
+    toml_files.refuse_unknown(when, axes, f"{where}: when")
+    values = {k: tuple(v) if isinstance(v, list) else (v,) for k, v in when.items()}
+    for axis, wanted in values.items():
+        for value in wanted:
+            if value not in axes[axis]:
+                raise ConfigError(f"{where}: no cell has {axis} {value!r}")
+    return Rule(values, flatten(_table(table, "set", where), where))
+
+
+def _without_clashes(experiment: Experiment, where: str) -> Experiment:
+    axes = [axis for axis in experiment.axes if axis not in AXES]
+    places = {f"[variants.{name}]": options for name, options in experiment.variants.items()}
+    places["[settings]"] = experiment.settings
+    for place, options in places.items():
+        for axis in axes:
+            if axis in options:
+                raise ConfigError(f"{where}: {axis} is an axis of [grid] and set in {place}, too")
+    for option in ("data.source", "model.decoder", "model.encoder", "runtime.seed"):
+        if any(
+            option in options for options in [*places.values(), *(r.set for r in experiment.rules)]
+        ):
+            raise ConfigError(f"{where}: {option} is what [grid] and seeds are for")
+    return experiment
+
+
+def _with_baseline(experiment: Experiment, where: str) -> Experiment:
+    import dataclasses
+
+    strategies = experiment.axes["strategy"]
+    if experiment.baseline is None:
+        baseline = "standard" if "standard" in strategies else None
+        return dataclasses.replace(experiment, baseline=baseline)
+    if experiment.baseline not in strategies:
+        close = toml_files.close(experiment.baseline, strategies)
+        raise ConfigError(
+            f"{where}: [experiment]: baseline {experiment.baseline!r} is not in the grid{close}"
+        )
+    return experiment

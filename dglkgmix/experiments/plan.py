@@ -1,0 +1,235 @@
+"""From an experiment to trainings: one for each distinct setting, pre-trainings shared."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+import torch
+
+from dglkgmix.errors import ConfigError
+from dglkgmix.experiments.grid import AXES, STRATEGIES, Experiment, Options
+from dglkgmix.experiments.recipes import load_recipe
+from dglkgmix.kg.graph import KnowledgeGraph
+from dglkgmix.training.config import (
+    Config,
+    DataConfig,
+    PretrainConfig,
+    RuntimeConfig,
+    StrategyConfig,
+    SwaConfig,
+    TrainingConfig,
+)
+from dglkgmix.training.config_io import dumps, set_option
+from dglkgmix.training.defaults import resolve
+from dglkgmix.training.stages import PRETRAIN, stages
+from dglkgmix.training.validation import validate
+
+Section = TypeVar("Section", TrainingConfig, PretrainConfig)
+Graphs = Callable[[DataConfig], KnowledgeGraph]
+
+
+@dataclass(frozen=True)
+class Training:
+    """One run to make.
+
+    Attributes:
+        name: its folder; ends with the first digits of a digest of the settings, so that other
+            settings never meet its files.
+        config: nothing left at "auto"; where ``needs`` is set, the first stage is that run's.
+        needs: the training whose embeddings this one starts from.
+    """
+
+    name: str
+    config: Config
+    needs: str | None = None
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A place of the grid: its value on every axis, a seed, and the training that fills it."""
+
+    axes: Mapping[str, Any]
+    seed: int
+    training: str
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The axes that are options."""
+        return {axis: value for axis, value in self.axes.items() if axis not in AXES}
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Cells, and the trainings that fill them: each after the one that it needs."""
+
+    experiment: Experiment
+    cells: tuple[Cell, ...]
+    trainings: dict[str, Training]
+
+
+def make_plan(experiment: Experiment, graphs: Graphs, *, jobs: int = 1) -> Plan:
+    """Settle and check every cell, before anything is trained.
+
+    Cells with equal settings share a training, and so do equal pre-trainings; a standard cell with
+    the settings of a pre-training is that pre-training.
+
+    Args:
+        experiment: the grid.
+        graphs: loads the graph of a ``[data]`` table.
+        jobs: trainings at once; they share the processor's threads where "auto" left that open.
+
+    Raises:
+        ConfigError: settings that make no sense; the message names the cell.
+        DataError: data that cannot be read.
+    """
+    by_digest: dict[str, Training] = {}
+    cells = []
+    for seed in experiment.seeds:
+        for axes in experiment.combinations():
+            config = _settled(experiment, axes, seed, graphs, jobs)
+            key = digest(config)
+            by_digest.setdefault(key, Training(_name(_labels(axes), seed, key), config))
+            cells.append(Cell(axes, seed, by_digest[key].name))
+    ordered: dict[str, Training] = {}
+    for training in list(by_digest.values()):
+        for ready in _with_pretraining(training, by_digest):
+            ordered.setdefault(ready.name, ready)
+    return Plan(experiment, tuple(cells), ordered)
+
+
+def cell_config(experiment: Experiment, axes: Mapping[str, Any], seed: int) -> Config:
+    """The settings of a cell, "auto" and "same" not settled yet.
+
+    Raises:
+        ConfigError: a value of another type than its option; an unknown recipe.
+    """
+    strategy = axes["strategy"]
+    template = experiment.variant_recipes.get(strategy, experiment.recipe)
+    named = {axis: slug(axes[axis]) for axis in AXES}
+    config = Config() if template is None else load_recipe(template.format(**named))
+    layers: list[Options] = [experiment.settings, _axis_options(axes)]
+    layers.append(experiment.variants.get(strategy, {}))
+    layers += [rule.set for rule in experiment.rules if rule.matches(axes)]
+    layers.append({"runtime.seed": seed})
+    for layer in layers:
+        for option, value in layer.items():
+            config = set_option(config, option, value, where=describe(axes, seed))
+    return config
+
+
+def describe(axes: Mapping[str, Any], seed: int) -> str:
+    """A cell in words: ``codex-s, conve, mixup, strategy.partners = 5, seed 0``."""
+    parts = [str(axes["data"]), _model(axes), str(axes["strategy"])]
+    parts += [f"{axis} = {value}" for axis, value in axes.items() if axis not in AXES]
+    return ", ".join([*parts, f"seed {seed}"])
+
+
+def digest(config: Config) -> str:
+    """Equal for settings that train the same model: the machine and what is not read left out."""
+    config = dataclasses.replace(
+        config,
+        training=_read_in_regime(config.training),
+        pretrain=_read_in_regime(config.pretrain),
+    )
+    if not config.pretrain.enabled:
+        config = dataclasses.replace(config, pretrain=PretrainConfig(enabled=False))
+    if not config.swa.enabled:
+        config = dataclasses.replace(config, swa=SwaConfig(enabled=False))
+    if config.strategy.name == "standard":
+        config = dataclasses.replace(config, strategy=StrategyConfig())
+    config = dataclasses.replace(config, runtime=RuntimeConfig(seed=config.runtime.seed))
+    return hashlib.sha256(dumps(config).encode()).hexdigest()
+
+
+def _read_in_regime(section: Section) -> Section:
+    """1-N draws no negatives: what is said of them there goes back to its default."""
+    if section.regime != "1-n":
+        return section
+    default = type(section)()
+    return dataclasses.replace(section, negatives=default.negatives, filtered=default.filtered)
+
+
+def pretraining_config(config: Config) -> Config | None:
+    """The first stage of settled settings as a training of its own; None where there is none."""
+    first = stages(config)[0]
+    if first.name != PRETRAIN:
+        return None
+    return Config(
+        data=config.data,
+        model=first.model,
+        training=first.training,
+        strategy=StrategyConfig(),
+        pretrain=PretrainConfig(enabled=False),
+        swa=SwaConfig(enabled=False),
+        runtime=config.runtime,
+    )
+
+
+def _settled(
+    experiment: Experiment, axes: Mapping[str, Any], seed: int, graphs: Graphs, jobs: int
+) -> Config:
+    try:
+        config = cell_config(experiment, axes, seed)
+        validate(config)
+        if jobs > 1 and config.runtime.threads == "auto":
+            threads = max(1, torch.get_num_threads() // jobs)
+            config = set_option(config, "runtime.threads", threads)
+        return resolve(config, graphs(config.data))
+    except ConfigError as error:
+        where = describe(axes, seed)
+        text = str(error)
+        raise ConfigError(text if text.startswith(where) else f"{where}: {text}") from None
+
+
+def _axis_options(axes: Mapping[str, Any]) -> Options:
+    options = {axis: value for axis, value in axes.items() if axis not in AXES}
+    options |= {"data.source": axes["data"], "model.decoder": axes["model"]}
+    options["model.encoder"] = axes["encoder"]
+    if axes["strategy"] in STRATEGIES:
+        options["strategy.name"] = axes["strategy"]
+    return options
+
+
+def _with_pretraining(training: Training, by_digest: dict[str, Training]) -> Iterator[Training]:
+    config = pretraining_config(training.config)
+    if config is None:
+        yield training
+        return
+    key = digest(config)
+    labels = [slug(config.data.source), *_model_labels(config), PRETRAIN]
+    first = by_digest.setdefault(key, Training(_name(labels, config.runtime.seed, key), config))
+    yield first
+    yield dataclasses.replace(training, needs=first.name)
+
+
+def _labels(axes: Mapping[str, Any]) -> list[str]:
+    encoder = [] if axes["encoder"] == "lookup" else [axes["encoder"]]
+    options = [f"{k.rpartition('.')[2]}={v}" for k, v in axes.items() if k not in AXES]
+    return [slug(str(axes["data"])), *encoder, axes["model"], axes["strategy"], *options]
+
+
+def _model_labels(config: Config) -> list[str]:
+    encoder = [] if config.model.encoder == "lookup" else [config.model.encoder]
+    return [*encoder, config.model.decoder]
+
+
+def _model(axes: Mapping[str, Any]) -> str:
+    return axes["model"] if axes["encoder"] == "lookup" else f"{axes['encoder']}+{axes['model']}"
+
+
+def _name(labels: list[str], seed: int, key: str) -> str:
+    text = "_".join([*labels, f"s{seed}"])
+    return f"{re.sub(r'[^A-Za-z0-9_.=+-]', '-', text)}-{key[:8]}"
+
+
+def slug(source: str) -> str:
+    """The last part of a path without a file's ending; a catalog name is its own."""
+    return (
+        Path(source).name.removesuffix(".tsv").removesuffix(".csv").removesuffix(".txt") or "data"
+    )

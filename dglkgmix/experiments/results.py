@@ -1,0 +1,184 @@
+"""What an experiment has found so far, as one plain value: the content of ``results.json``.
+
+Keys (``docs`` repeat them, tests check them):
+
+``experiment``, ``about``, ``finding``, ``version``, ``bins`` (edges), ``bin_names``, ``baseline``
+``counts``
+    ``done``, ``failed`` and ``pending`` cells.
+``groups``
+    One for each setting, its seeds put together: the axes (``data``, ``model``, ``encoder``,
+    ``strategy``, ``options``); ``seeds``, those that are done; ``account`` (the test split's, each
+    number as ``mean``, ``sd``, ``seeds``); ``valid_mrr``; ``distances`` (``head``, ``relation``);
+    ``budget`` (``steps`` and ``seconds``, pre-training included, and the same by stage under
+    ``stages``); ``test``, the comparison with the baseline over the seeds that both have
+    (``overall.mrr.{a,b,difference,ci_low,ci_high,p_value,…}``, ``bins.…``), None for the baseline
+    itself; ``paper``, what the paper reports for this cell, else empty.
+``cells``
+    One for each seed of each group: the axes, ``seed``, ``state`` (``done``, ``failed``,
+    ``pending``), ``error``, ``run`` and, where done, the run's own figures: ``mrr``,
+    ``valid_mrr``, ``best_epoch``, ``epochs``, ``budget`` (by stage), ``ranks`` (SHA-256 of the
+    rank table), ``settings``, ``version``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+import dglkgmix
+from dglkgmix.evaluation.rank_table import RankTable
+from dglkgmix.evaluation.seeds import over_seeds
+from dglkgmix.evaluation.significance import compare
+from dglkgmix.experiments.execute import RUNS, Job
+from dglkgmix.experiments.grid import AXES
+from dglkgmix.experiments.paper import paper_numbers
+from dglkgmix.experiments.plan import Cell, Plan, slug
+from dglkgmix.kg.degrees import DegreeBins
+from dglkgmix.run import Run
+
+_OF_CELL = ("valid_mrr", "best_epoch", "epochs", "ranks", "settings", "version")
+
+
+class Results:
+    """Reads the finished trainings of a plan; what was read or tested once is kept.
+
+    Args:
+        plan: cells and trainings.
+        job: where their files are.
+    """
+
+    def __init__(self, plan: Plan, job: Job) -> None:
+        self._plan, self._job = plan, job
+        self._bins = DegreeBins(plan.experiment.bins)
+        self._summaries: dict[str, dict[str, Any]] = {}
+        self._tables: dict[str, RankTable] = {}
+        self._tests: dict[tuple[tuple[str, ...], tuple[str, ...]], dict[str, Any]] = {}
+
+    def collect(self, failures: Mapping[str, str]) -> dict[str, Any]:
+        """Everything so far. ``failures`` maps trainings that failed to what went wrong."""
+        experiment = self._plan.experiment
+        cells = [self._cell(cell, failures) for cell in self._plan.cells]
+        states = [cell["state"] for cell in cells]
+        return {
+            "experiment": experiment.name,
+            "about": experiment.about,
+            "finding": experiment.finding,
+            "version": dglkgmix.__version__,
+            "bins": list(experiment.bins),
+            "bin_names": list(self._bins.names),
+            "baseline": experiment.baseline,
+            "counts": {s: states.count(s) for s in ("done", "failed", "pending")},
+            "groups": [self._group(axes) for axes in experiment.combinations()],
+            "cells": cells,
+        }
+
+    def _summary(self, name: str) -> dict[str, Any] | None:
+        if name not in self._summaries:
+            found = self._job.summary(name)
+            if found is None:
+                return None
+            self._summaries[name] = found
+        return self._summaries[name]
+
+    def _cell(self, cell: Cell, failures: Mapping[str, str]) -> dict[str, Any]:
+        summary = self._summary(cell.training)
+        error = None if summary else failures.get(cell.training)
+        state = "done" if summary else "failed" if error else "pending"
+        found = _named(cell.axes) | {"seed": cell.seed, "state": state, "error": error}
+        found["run"] = f"{RUNS}/{cell.training}"
+        if summary is None:
+            return found
+        found |= {key: summary[key] for key in _OF_CELL}
+        found["mrr"] = summary["account"] and summary["account"]["overall"]["mrr"]
+        return found | {"budget": self._budget(cell.training)}
+
+    def _group(self, axes: Mapping[str, Any]) -> dict[str, Any]:
+        cells = self._done(axes)
+        summaries = [self._summaries[cell.training] for cell in cells]
+        accounts = [s["account"] for s in summaries if s["account"] is not None]
+        paper = paper_numbers(slug(axes["data"]), _model(axes), axes["strategy"])
+        return _named(axes) | {
+            "seeds": [cell.seed for cell in cells],
+            "account": over_seeds(accounts) if accounts else None,
+            "valid_mrr": _spread([s["valid_mrr"] for s in summaries]),
+            "distances": _distances([s["distances"] for s in summaries]),
+            "budget": _mean_budget([self._budget(cell.training) for cell in cells]),
+            "test": self._test(axes),
+            "paper": paper if len(axes) == len(AXES) else {},
+        }
+
+    def _done(self, axes: Mapping[str, Any]) -> list[Cell]:
+        cells = [cell for cell in self._plan.cells if cell.axes == axes]
+        return [cell for cell in cells if self._summary(cell.training) is not None]
+
+    def _budget(self, name: str) -> dict[str, dict[str, Any]]:
+        """By stage; a first stage that other cells share counts in full for each of them."""
+        own: dict[str, Any] = self._summaries[name]["budget"]
+        needs = self._plan.trainings[name].needs
+        if needs is None:
+            return own
+        first = self._summary(needs) or {"budget": {}}
+        stages: Mapping[str, Mapping[str, Any]] = first["budget"]
+        shared = {key: sum(stage[key] for stage in stages.values()) for key in ("steps", "seconds")}
+        return {"pretrain": shared} | own
+
+    def _test(self, axes: Mapping[str, Any]) -> dict[str, Any] | None:
+        baseline = self._plan.experiment.baseline
+        if baseline is None or axes["strategy"] == baseline:
+            return None
+        ours = {c.seed: c.training for c in self._done(axes)}
+        theirs = {c.seed: c.training for c in self._done({**axes, "strategy": baseline})}
+        both = [seed for seed in ours if seed in theirs]
+        key = (tuple(theirs[s] for s in both), tuple(ours[s] for s in both))
+        if not both or any(self._summaries[name]["account"] is None for name in key[0] + key[1]):
+            return None
+        if key not in self._tests:
+            first, second = ([self._table(name) for name in names] for names in key)
+            self._tests[key] = compare(first, second, self._bins) | {"seeds": both}
+        return self._tests[key]
+
+    def _table(self, name: str) -> RankTable:
+        if name not in self._tables:
+            self._tables[name] = Run.open(self._job.out / RUNS / name).rank_table("test")
+        return self._tables[name]
+
+
+def _named(axes: Mapping[str, Any]) -> dict[str, Any]:
+    options = {axis: value for axis, value in axes.items() if axis not in AXES}
+    return {axis: axes[axis] for axis in AXES} | {"options": options}
+
+
+def _model(axes: Mapping[str, Any]) -> str:
+    """As the paper's tables name it; an encoder in front is none of the paper's models."""
+    return str(axes["model"]) if axes["encoder"] == "lookup" else ""
+
+
+def _spread(values: Sequence[float | None]) -> dict[str, Any] | None:
+    numbers = [value for value in values if value is not None]
+    if not numbers:
+        return None
+    sd = float(np.std(numbers, ddof=1)) if len(numbers) > 1 else None
+    return {"mean": float(np.mean(numbers)), "sd": sd, "seeds": len(numbers)}
+
+
+def _distances(values: Sequence[Mapping[str, Any] | None]) -> dict[str, Any] | None:
+    measured = [value for value in values if value is not None]
+    if not measured:
+        return None
+    return {key: _spread([value[key] for value in measured]) for key in ("head", "relation")}
+
+
+def _mean_budget(budgets: Sequence[Mapping[str, Mapping[str, Any]]]) -> dict[str, Any] | None:
+    if not budgets:
+        return None
+    stages = {
+        stage: {
+            key: float(np.mean([budget[stage][key] for budget in budgets if stage in budget]))
+            for key in ("steps", "seconds")
+        }
+        for stage in dict.fromkeys(stage for budget in budgets for stage in budget)
+    }
+    total = {key: sum(stage[key] for stage in stages.values()) for key in ("steps", "seconds")}
+    return total | {"stages": stages}

@@ -1,0 +1,141 @@
+"""Runs an experiment: what is done is kept, what is left is trained, results follow each cell."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import math
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from dglkgmix.errors import CheckpointError, StorageError
+from dglkgmix.experiments.execute import RUNS, Job
+from dglkgmix.experiments.plan import Plan
+from dglkgmix.experiments.pool import Outcome, run_tasks
+from dglkgmix.experiments.results import Results
+from dglkgmix.experiments.results_text import to_csv, to_markdown
+from dglkgmix.files import write_atomic
+
+SOURCE, LOCK, FAILURES = "dglkgmix-experiment.toml", ".lock", "failures"
+Say = Callable[[str], None]
+
+
+def run_experiment(
+    plan: Plan,
+    text: str,
+    out: Path,
+    *,
+    jobs: int = 1,
+    quiet: bool = False,
+    say: Say = lambda line: None,
+) -> dict[str, Any]:
+    """Fill every cell of ``plan``; go on from whatever ``out`` holds of it already.
+
+    ``results.md``, ``results.csv`` and ``results.json`` are written anew after each training.
+
+    Args:
+        plan: what is to be trained.
+        text: the experiment file, kept beside the results.
+        out: the experiment's folder.
+        jobs: trainings at once, each in a process of its own where there are several.
+        quiet: no progress of single trainings.
+        say: takes a line for each training that starts or ends.
+
+    Returns:
+        The content of ``results.json``.
+
+    Raises:
+        CheckpointError: the folder holds something else, or is in use.
+        StorageError: it cannot be written.
+    """
+    experiment = plan.experiment
+    job = Job(out, plan.trainings, experiment.bins, experiment.distances, quiet or jobs > 1)
+    with _locked(out):
+        write_atomic(out / SOURCE, text.encode())
+        (out / RUNS).mkdir(exist_ok=True)
+        return _fill(plan, job, jobs, say)
+
+
+def left(plan: Plan, job: Job) -> list[str]:
+    """The trainings that are not finished yet, in order."""
+    return [name for name in plan.trainings if job.summary(name) is None]
+
+
+def _fill(plan: Plan, job: Job, jobs: int, say: Say) -> dict[str, Any]:
+    results, failures = Results(plan, job), dict[str, str]()
+    todo = left(plan, job)
+    needs = {n: plan.trainings[n].needs for n in todo}
+    needs = {name: need if need in needs else None for name, need in needs.items()}
+    found = _write(results, failures, job.out)
+    count = 0
+
+    def started(name: str) -> None:
+        nonlocal count
+        count += 1
+        say(f"[{count}/{len(todo)}] {name}")
+
+    for outcome in run_tasks(needs, job, jobs=jobs, started=started):
+        _note(outcome, failures, job.out, say)
+        found = _write(results, failures, job.out)
+    return found
+
+
+def _note(outcome: Outcome, failures: dict[str, str], out: Path, say: Say) -> None:
+    log = out / FAILURES / f"{outcome.name}.txt"
+    if outcome.error is None:
+        log.unlink(missing_ok=True)
+        return
+    failures[outcome.name] = outcome.error
+    say(f"FAILED {outcome.name}: {outcome.error}")
+    if outcome.details:
+        log.parent.mkdir(exist_ok=True)
+        write_atomic(log, outcome.details.encode())
+
+
+def _write(results: Results, failures: dict[str, str], out: Path) -> dict[str, Any]:
+    found = results.collect(failures)
+    text = json.dumps(_finite(found), indent=1, allow_nan=False)
+    write_atomic(out / "results.json", text.encode())
+    write_atomic(out / "results.csv", to_csv(found).encode())
+    write_atomic(out / "results.md", to_markdown(found).encode())
+    return found
+
+
+def _finite(value: Any) -> Any:
+    """``value`` with None for what JSON has no number for."""
+    if isinstance(value, dict):
+        return {key: _finite(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+@contextmanager
+def _locked(out: Path) -> Iterator[None]:
+    """The folder, made where it is missing, for this process alone."""
+    if out.exists() and not out.is_dir():
+        raise CheckpointError(f"{out}: a file, where a folder for the experiment belongs")
+    if out.is_dir() and not (out / SOURCE).exists():
+        foreign = sorted(file.name for file in out.iterdir() if file.name != LOCK)
+        if foreign:
+            raise CheckpointError(
+                f"{out}: not empty (it holds {foreign[0]!r}) and no experiment's folder; "
+                "choose another one"
+            )
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        descriptor = os.open(out / LOCK, os.O_RDWR | os.O_CREAT, 0o666)
+    except OSError as error:
+        raise StorageError(f"{out}: {error.strerror}") from error
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(descriptor)
+        raise CheckpointError(f"{out}: in use by another experiment") from None
+    try:
+        yield
+    finally:
+        os.close(descriptor)

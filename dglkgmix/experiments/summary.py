@@ -1,0 +1,63 @@
+"""What an experiment keeps of a finished run: small, plain, and enough for every table."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+import dglkgmix
+from dglkgmix.evaluation.account import account
+from dglkgmix.evaluation.distances import embedding_distances
+from dglkgmix.kg.degrees import DegreeBins
+from dglkgmix.run import Run
+
+
+def summarise(run: Run, bins: Sequence[int], distances: bool) -> dict[str, Any]:
+    """The summary of a finished run.
+
+    Returns:
+        ``account`` of the test split (as ``dglkgmix evaluate`` prints it, with these bins; None
+        where there are no test triples), ``valid_mrr``, ``best_epoch``, ``epochs``, ``budget``
+        (``steps`` and ``seconds`` by stage), ``distances`` (``head``, ``relation``; None where
+        not asked for), ``ranks`` (SHA-256 of the test split's rank table), ``settings`` (the
+        configuration), ``version`` and ``bin_edges``.
+    """
+    edges = DegreeBins(tuple(bins))
+    has_test = len(run.kg.test) > 0
+    table = run.rank_table("test") if has_test else None
+    valid = run.metrics["valid"]
+    return {
+        "account": None if table is None else account(table, edges),
+        "valid_mrr": None if valid is None else valid["overall"]["mrr"],
+        "best_epoch": run.metrics["best_epoch"],
+        "epochs": run.metrics["epochs"],
+        "budget": budget(run.history),
+        "distances": _distances(run) if distances else None,
+        "ranks": None if table is None else hashlib.sha256(table.to_bytes()).hexdigest(),
+        "settings": asdict(run.config),
+        "version": dglkgmix.__version__,
+        "bin_edges": list(bins),
+    }
+
+
+def budget(history: Iterable[Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
+    """Stage → ``steps`` of the optimiser and ``seconds``, validations included."""
+    found: dict[str, dict[str, Any]] = {}
+    for row in history:
+        stage = found.setdefault(row["stage"], {"steps": 0, "seconds": 0.0})
+        stage["steps"] += row["batches"]
+        stage["seconds"] += row["seconds"]
+    return found
+
+
+def _distances(run: Run) -> dict[str, Any]:
+    encoder = run.model.encoder
+    found = embedding_distances(
+        run.kg,
+        encoder.entity_table.cpu(),
+        encoder.relation_table.cpu(),
+        run.config.strategy.threshold,
+    )
+    return {"head": found["head"], "relation": found["relation"]}

@@ -1,0 +1,143 @@
+import pytest
+
+from dglkgmix.errors import ConfigError
+from dglkgmix.experiments.grid import (
+    experiment_text,
+    flatten,
+    packaged_experiments,
+    parse_experiment,
+)
+
+SMALL = """
+[experiment]
+name = "small"
+seeds = [3, 1]
+[grid]
+data = ["world"]
+model = ["conve", "tucker"]
+strategy = ["standard", "mine"]
+"training.regime" = ["1-n", "1-k"]
+[settings]
+recipe = "{data}-{model}"
+training.epochs = 2
+"training.lr" = 0.1
+[variants.mine]
+recipe = "other"
+strategy.fixed_lambda = 1.0
+[[rules]]
+when = { model = "tucker", strategy = ["mine"] }
+set = { model.relation_dim = 10 }
+"""
+
+
+def test_a_file_becomes_axes_options_and_rules():
+    experiment = parse_experiment(SMALL)
+    assert (experiment.name, experiment.seeds, experiment.bins) == ("small", (3, 1), (1, 10, 50))
+    assert experiment.axes == {
+        "data": ("world",),
+        "model": ("conve", "tucker"),
+        "encoder": ("lookup",),
+        "strategy": ("standard", "mine"),
+        "training.regime": ("1-n", "1-k"),
+    }
+    assert experiment.recipe == "{data}-{model}"
+    assert experiment.settings == {"training.epochs": 2, "training.lr": 0.1}
+    assert experiment.variants == {"mine": {"strategy.fixed_lambda": 1.0}}
+    assert experiment.variant_recipes == {"mine": "other"}
+    (rule,) = experiment.rules
+    assert rule.set == {"model.relation_dim": 10}
+    assert rule.matches({"model": "tucker", "strategy": "mine"})
+    assert not rule.matches({"model": "tucker", "strategy": "standard"})
+
+
+def test_cells_are_all_combinations_with_the_last_axis_fastest():
+    combinations = parse_experiment(SMALL).combinations()
+    assert len(combinations) == 8
+    assert [(c["model"], c["strategy"], c["training.regime"]) for c in combinations[:3]] == [
+        ("conve", "standard", "1-n"),
+        ("conve", "standard", "1-k"),
+        ("conve", "mine", "1-n"),
+    ]
+
+
+def test_the_baseline_is_standard_where_there_is_one():
+    assert parse_experiment(SMALL).baseline == "standard"
+    without = SMALL.replace('["standard", "mine"]', '["mine"]')
+    assert parse_experiment(without).baseline is None
+    chosen = SMALL.replace('name = "small"', 'name = "small"\nbaseline = "mine"')
+    assert parse_experiment(chosen).baseline == "mine"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("[grid]", "[gird]", r"^f: unknown key 'gird'; did you mean grid\?"),
+        ("[experiment]", "[settings2]", "unknown key 'settings2'"),
+        ("seeds =", "seed =", r"\[experiment\]: unknown key 'seed'; did you mean seeds"),
+        ('name = "small"', "", r"\[experiment\]: name is missing"),
+        ("[3, 1]", "[1, 1]", "seeds: a value stands there twice"),
+        ("[3, 1]", "[-1]", "seeds must be whole numbers from 0 up"),
+        ("[3, 1]", "3", "seeds must be a list"),
+        ("[3, 1]", "[]", "seeds must be whole numbers"),
+        ("[3, 1]", "[1]\nbaseline = 'standrad'", "baseline 'standrad' is not in the grid; did you"),
+        ("[3, 1]", "[1]\nbins = [0.5]", "bins must be whole numbers"),
+        ("[3, 1]", "[1]\ndistances = 1", "distances must be true or false"),
+        ('data = ["world"]', "", r"\[grid\]: the axis 'data' is missing"),
+        ('data = ["world"]', "data = []", "data must be a list with at least one value"),
+        ('data = ["world"]', 'data = "world"', "data must be a list"),
+        ('data = ["world"]', "data = [1]", "data must hold strings"),
+        ('"tucker"]', '"tuker"]', "unknown model 'tuker'; did you mean tucker"),
+        ('"tucker"]', '"conve"]', "model has 'conve' twice"),
+        ('"mine"]', '"mixpu"]', "unknown strategy 'mixpu'; did you mean mixup"),
+        ('"training.regime"', '"training.regine"', "option 'training.regine'; did you mean"),
+        ('"training.regime"', "modle", r"\[grid\]: unknown axis 'modle'; did you mean model"),
+        ("training.epochs", "training.epocsh", "unknown option 'training.epocsh'; did you mean"),
+        ("{data}-{model}", "{dat}", "recipe '{dat}' may hold {data}"),
+        ("{data}-{model}", "{0}", "may hold {data}"),
+        ('recipe = "other"', "recipe = 1", r"\[variants.mine\]: recipe must be a string"),
+        ("when = {", "wenn = {", r"\[\[rules\]\] 1: unknown key 'wenn'; did you mean when"),
+        ('model = "tucker", s', 'modle = "tucker", s', "when: unknown key 'modle'"),
+        ('model = "tucker", s', 'model = "rescal", s', "no cell has model 'rescal'"),
+        ("model.relation_dim", "model.relation_dmi", "unknown option 'model.relation_dmi'"),
+        ("training.epochs = 2", "training.regime = '1-n'", "training.regime is an axis of"),
+        ("training.epochs = 2", "runtime.seed = 2", "runtime.seed is what"),
+        ("set = { model.relation_dim = 10 }", "set = { data.source = 'x' }", "data.source is what"),
+        ("training.epochs = 2", "training = 2", "unknown option 'training'"),
+    ],
+)
+def test_what_is_wrong_is_refused_by_name(old, new, message):
+    assert old in SMALL
+    with pytest.raises(ConfigError, match=message):
+        parse_experiment(SMALL.replace(old, new, 1), "f")
+
+
+def test_a_table_that_is_missing_is_named():
+    with pytest.raises(ConfigError, match=r"the table \[grid\] is missing"):
+        parse_experiment("[experiment]\nname = 'x'", "f")
+    with pytest.raises(ConfigError, match="rules must be a list"):
+        parse_experiment(SMALL.replace("[[rules]]", "[rules]"), "f")
+
+
+def test_nested_and_dotted_options_are_the_same():
+    nested = flatten({"training": {"lr": 1.0, "epochs": 2}}, "x")
+    assert nested == flatten({"training.lr": 1.0, "training.epochs": 2}, "x")
+    assert flatten({"data.columns": ["a", "b", "c"]}, "x") == {"data.columns": ["a", "b", "c"]}
+
+
+def test_packaged_experiments_are_found_by_name(tmp_path):
+    names = packaged_experiments()
+    assert names == [
+        "paper-ablation",
+        "paper-calibration",
+        "paper-distances",
+        "paper-main",
+        "paper-parameters",
+    ]
+    for name in names:
+        assert parse_experiment(experiment_text(name), name).name.startswith("KG-Mixup paper")
+    with pytest.raises(ConfigError, match="neither a file nor a packaged experiment; did you mean"):
+        experiment_text("paper-mian")
+    with pytest.raises(ConfigError, match=r"none\.toml: cannot be read"):
+        experiment_text("none.toml")
+    (tmp_path / "mine.toml").write_text(SMALL)
+    assert experiment_text(str(tmp_path / "mine.toml")) == SMALL
