@@ -132,7 +132,8 @@ def _explain(error: Exception) -> DependencyError:
     if missing == "dgl":
         return DependencyError(f"DGL is not installed: {INSTALL}")
     if missing and not missing.startswith("dgl."):
-        package = PACKAGES.get(missing, missing)
+        top = missing.partition(".")[0]
+        package = PACKAGES.get(top, top)
         return DependencyError(f"DGL needs the package {package!r}: pip install {package}")
     return DependencyError(
         f"DGL is installed but does not load ({_first_line(error)}): "

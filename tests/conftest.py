@@ -2,11 +2,41 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+import textwrap
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
+
+
+@pytest.fixture(scope="session")
+def run_python() -> Callable[..., subprocess.CompletedProcess[str]]:
+    """Runs code in an interpreter of its own: ``run_python(code, *arguments, NAME=value)``.
+
+    Keywords are environment variables, None removes one.
+    """
+
+    def run(
+        code: str, *arguments: object, **environment: object
+    ) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-c", textwrap.dedent(code), *map(str, arguments)],
+            env={
+                name: str(value)
+                for name, value in {**os.environ, **environment}.items()
+                if value is not None
+            },
+            capture_output=True,
+            text=True,
+            timeout=120,
+        )
+
+    return run
 
 
 @pytest.fixture(scope="session")

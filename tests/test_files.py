@@ -8,20 +8,16 @@ import signal
 import subprocess
 import sys
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from subprocess import CompletedProcess
 
 import pytest
 
 from dglkgmix.errors import CheckpointError, StorageError
 from dglkgmix.files import RunFolder, write_atomic
 from dglkgmix.manifest import MANIFEST, Manifest
-
-
-def run_python(code: str, *args: object) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-c", textwrap.dedent(code), *map(str, args)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=60)
 
 
 def contents(folder: Path) -> dict[str, bytes]:
@@ -156,8 +152,8 @@ class TestWriteAtomic:
         seen: list[tuple[str, list[str]]] = []
 
         def record(descriptor: int) -> None:
-            synced = os.readlink(f"/proc/self/fd/{descriptor}")
-            kind = "folder" if synced == str(tmp_path) else "file"
+            synced = Path(f"/proc/self/fd/{descriptor}").readlink()
+            kind = "folder" if synced == tmp_path else "file"
             seen.append((kind, [file.suffix for file in tmp_path.iterdir()]))
 
         monkeypatch.setattr(os, "fsync", record)
@@ -485,6 +481,7 @@ KILL_AT_EACH_STEP = """
     from dglkgmix.files import RunFolder
 
     base, action = Path(sys.argv[1]), sys.argv[2]
+    os.fsync = lambda descriptor: None  # A step like any other, but no power is cut here.
 
     def die_at(step):
         count = iter(range(10_000))
@@ -529,7 +526,9 @@ KILL_AT_EACH_STEP = """
 
 class TestKilled:
     @pytest.mark.parametrize("action", ["replace", "add", "remove", "overwrite"])
-    def test_killed_at_any_step_of(self, action: str, tmp_path: Path) -> None:
+    def test_killed_at_any_step_of(
+        self, action: str, tmp_path: Path, run_python: Callable[..., CompletedProcess[str]]
+    ) -> None:
         """The folder is then readable, and whole in the old or the new way; so is a next try."""
         ended = run_python(KILL_AT_EACH_STEP, tmp_path, action)
         assert ended.returncode == 0, ended.stderr
