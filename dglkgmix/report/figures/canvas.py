@@ -97,10 +97,22 @@ def draw(
         FigureCanvasAgg(figure)
         axes = np.atleast_1d(figure.subplots(1, panels, sharey=share_y)).tolist()
         paint(axes)
+        for panel in axes:
+            _plain_log_labels(panel)
         figure.draw_without_rendering()
         # Laid out once: every file of a figure then has the same geometry.
         figure.set_layout_engine("none")
     return figure
+
+
+def _plain_log_labels(axes: Axes) -> None:
+    """1,000 in place of matplotlib's mathematics on logarithmic axes."""
+    from matplotlib.ticker import FuncFormatter, NullFormatter
+
+    for axis in (axes.xaxis, axes.yaxis):
+        if axis.get_scale() == "log":
+            axis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:,.0f}" if x >= 1 else f"{x:g}"))
+            axis.set_minor_formatter(NullFormatter())
 
 
 def legend(axes: Axes, handles: Sequence[Any], names: Sequence[str]) -> None:

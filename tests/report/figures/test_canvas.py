@@ -102,6 +102,16 @@ def test_a_legend_reads_along_its_rows():
     assert len({round(box.y0) for box in places.values()}) == 2
 
 
+def test_logarithmic_axes_have_plain_numbers():
+    def paint_log(axes):
+        axes[0].plot([0.1, 1000], [1, 2])
+        axes[0].set_xscale("log")
+
+    shown = texts(page_svg(draw(paint_log), "fig", "t", "a"))
+    assert {"0.1", "1", "10", "100", "1,000"} <= set(shown)
+    assert not any("$" in text for text in shown)
+
+
 def test_series_differ_for_readers_with_a_colour_deficiency():
     # Viénot, Brettel and Mollon (1999): what is left of linear RGB for protanopes, deuteranopes.
     import numpy as np
