@@ -1,0 +1,180 @@
+"""Mixing partners, drawn by DGL's neighbour sampler for a whole epoch at a time.
+
+Method, KG-Mixup 1 and 2: each training triple with d_tail below the threshold gets min(k, |C|)
+partners, uniformly and without replacement from the candidates C, other triples with its tail.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Literal
+
+import torch
+from torch import Tensor
+
+from dglkgmix._dgl import dgl
+from dglkgmix.kg.degrees import mixing_summary, partner_counts
+from dglkgmix.kg.graph import KnowledgeGraph
+from dglkgmix.sampling.ragged import expand
+from dglkgmix.sampling.seeds import generator
+
+if TYPE_CHECKING:
+    from dgl import DGLGraph
+
+# Sampled edges held at once.
+_BLOCK = 2**22
+# DGL's seed is a signed 32-bit integer.
+_LARGEST_SEED = 2**31 - 1
+
+
+@dataclass(frozen=True, eq=False)
+class Partners:
+    """Who is mixed with whom in one epoch: S synthetic samples.
+
+    Attributes:
+        edges: (S,) long, ascending; sample s augments ``kg.edges[edges[s]]``.
+        partners: (S,) long; it mixes in ``kg.edges[partners[s]]``.
+        indptr: (M + 1,) long; the samples of edge e are ``indptr[e]..indptr[e + 1] - 1``.
+    """
+
+    edges: Tensor
+    partners: Tensor
+    indptr: Tensor
+
+    def __len__(self) -> int:
+        """Number S of synthetic samples."""
+        return len(self.edges)
+
+    def of_edges(self, edges: Tensor) -> tuple[Tensor, Tensor]:
+        """Samples of a batch of edges (P,).
+
+        Returns:
+            positions: (S',) long, ascending, the position in ``edges`` that a sample belongs to.
+            samples: (S',) long, its index in 0..S-1.
+        """
+        begin = self.indptr[edges]
+        return expand(begin, self.indptr[edges + 1] - begin)
+
+
+class PartnerSampler:
+    """Draws partners for all training triples below a threshold.
+
+    Each draw takes k more in-edges of the tail than there are in-edges that are no candidates,
+    leaves those out and keeps k of the rest at random: a uniform sample of C, and k of them
+    wherever C has so many.
+
+    Args:
+        kg: the graph; its training triples, reciprocal ones included.
+        threshold: η; triples with d_tail strictly below it get partners.
+        partners: k.
+        rule: "any" excludes the triple itself, "strict" all triples with its head or relation.
+
+    Raises:
+        ConfigError: a threshold or k below 0, or an unknown rule.
+    """
+
+    def __init__(
+        self,
+        kg: KnowledgeGraph,
+        threshold: int,
+        partners: int,
+        rule: Literal["any", "strict"] = "any",
+    ) -> None:
+        self.coverage = mixing_summary(kg, threshold, partners, rule)
+        self.partners = partners
+        self.rule = rule
+        self._edges = kg.edges
+        candidates = partner_counts(kg, rule)
+        below = kg.degrees.edge_tail_relation < threshold
+        self._augmented = (below & (candidates > 0)).nonzero().flatten()
+        tails = kg.edges[self._augmented, 2]
+        self._excluded = kg.degrees.in_degree(tails) - candidates[self._augmented]
+        self._kg = kg
+
+    def draw(self, seed: int) -> Partners:
+        """Partners of one epoch; the same seed gives the same, whatever the number of threads.
+
+        DGL's sampler has one generator of its own for the process, which this seeds.
+        """
+        chance = generator(seed, "which partners are kept")
+        pairs = [torch.empty((2, 0), dtype=torch.long)]
+        if self.partners > 0:
+            with _single_thread():
+                dgl.seed(seed % _LARGEST_SEED)
+                pairs += [self._block(*block, chance) for block in self._blocks()]
+        return self._collect(torch.cat(pairs, 1))
+
+    def _collect(self, pairs: Tensor) -> Partners:
+        edges, order = torch.sort(pairs[0], stable=True)
+        counts = torch.bincount(edges, minlength=len(self._edges))
+        indptr = torch.cat([torch.zeros(1, dtype=torch.long), counts.cumsum(0)])
+        return Partners(edges, pairs[1][order], indptr)
+
+    def _blocks(self) -> Iterator[tuple[Tensor, int]]:
+        """Edges that are drawn for together, with the number of in-edges to draw for each.
+
+        That number is rounded up to k plus a power of two, as DGL draws equally many for all.
+        """
+        spare = 2 ** torch.ceil(torch.log2(self._excluded.double())).long()
+        for extra in torch.unique(spare).tolist():
+            fanout = self.partners + extra
+            edges = self._augmented[spare == extra]
+            for block in torch.split(edges, max(1, _BLOCK // fanout)):
+                yield block, fanout
+
+    def _block(self, edges: Tensor, fanout: int, chance: torch.Generator) -> Tensor:
+        """Pairs (2, S') of edge and partner for the given edges (N,)."""
+        rows, drawn = self._sample(self._edges[edges, 2], fanout)
+        allowed = self._allowed(edges[rows], drawn)
+        rows, drawn = rows[allowed], drawn[allowed]
+        keep = _at_most(self.partners, rows, len(edges), chance)
+        return torch.stack([edges[rows[keep]], drawn[keep]])
+
+    def _sample(self, tails: Tensor, fanout: int) -> tuple[Tensor, Tensor]:
+        """Up to ``fanout`` in-edges of each tail (N,): row 0..N-1 and edge id of each, (T,)."""
+        sampled = dgl.sampling.sample_neighbors(self._graph, tails, fanout)
+        counts = self._kg.degrees.in_degree(tails).clamp(max=fanout)
+        return torch.repeat_interleave(counts), sampled.edata[dgl.EID]
+
+    def _allowed(self, edges: Tensor, drawn: Tensor) -> Tensor:
+        """Whether each drawn edge (T,) is a candidate for its edge (T,)."""
+        if self.rule == "any":
+            return drawn != edges
+        own, other = self._edges[edges], self._edges[drawn]
+        return (own[:, 0] != other[:, 0]) & (own[:, 1] != other[:, 1])
+
+    @cached_property
+    def _graph(self) -> DGLGraph:
+        """In-edges of each entity; edge i is ``kg.edges[i]``."""
+        return self._kg.homogeneous.formats("csc")
+
+
+def _at_most(count: int, rows: Tensor, num_rows: int, chance: torch.Generator) -> Tensor:
+    """Positions (S,) that keep at most ``count`` entries of each row, chosen uniformly.
+
+    ``rows``: (T,) long, ascending row of each entry.
+    """
+    sizes = torch.bincount(rows, minlength=num_rows)
+    if len(rows) == 0 or int(sizes.max()) <= count:
+        return torch.arange(len(rows))
+    begin = sizes.cumsum(0) - sizes
+    within = torch.arange(len(rows)) - begin[rows]
+    dice = torch.full((num_rows, int(sizes.max())), 2.0)
+    dice[rows, within] = torch.rand(len(rows), generator=chance)
+    chosen = dice.topk(count, largest=False).indices  # (num_rows, count)
+    exists = chosen < sizes.unsqueeze(1)
+    return (begin.unsqueeze(1) + chosen)[exists]
+
+
+@contextmanager
+def _single_thread() -> Iterator[None]:
+    """DGL draws from a generator for each of its threads: with one, bits hold on any machine."""
+    before = dgl.utils.get_num_threads()
+    dgl.utils.set_num_threads(1)
+    try:
+        yield
+    finally:
+        dgl.utils.set_num_threads(before)

@@ -1,0 +1,119 @@
+"""Softmax over all entities without a matrix of probabilities: log-partition and picked scores.
+
+Softmax cross-entropy needs of a row of scores only log Σ exp(s), the scores at its positives and
+their sum. These small tensors come out of one autograd function; smoothing, weights, focal factors
+and reductions are then plain formulas on them (:mod:`dglkgmix.training.losses.softmax`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.autograd import Function
+from torch.autograd.function import once_differentiable
+
+from dglkgmix.training.losses.products import Gradients, Products, places_in_blocks
+
+# Scores kept for the backward pass: 1 GiB of float32. Beyond it they are computed again.
+KEPT_SCORES = 2**28
+
+
+@dataclass(frozen=True, eq=False)
+class Offsets:
+    """Constants added to some of the (B, E) scores, at distinct places.
+
+    Attributes:
+        rows, tails: (T,) long.
+        values: (T,) float.
+    """
+
+    rows: Tensor
+    tails: Tensor
+    values: Tensor
+
+
+class RowStatistics(Function):
+    """log Σ exp over each row of the scores ``query @ entities.T + bias``, and scores picked."""
+
+    @staticmethod
+    def forward(  # noqa: PLR0917 - autograd passes them by position
+        ctx: Any,
+        query: Tensor,
+        entities: Tensor,
+        bias: Tensor | None,
+        rows: Tensor,
+        tails: Tensor,
+        offsets: Offsets | None,
+    ) -> tuple[Tensor, Tensor]:
+        """Query (B, D), entities (E, D), bias (E,) to log-partitions (B,) and picked (P,).
+
+        Picked are the scores at (rows[p], tails[p]), distinct places.
+        """
+        exponentials = _Exponentials(Products(query, entities, bias), offsets)
+        picks = places_in_blocks(rows, tails, exponentials.blocks, len(query))
+        picked = exponentials.row(len(rows))
+        maximum = exponentials.row(len(query)).fill_(-torch.inf)
+        total = torch.zeros_like(maximum)
+        for number, (flat, index) in enumerate(picks):
+            scores = exponentials.scores(number)
+            picked[index] = scores.view(-1)[flat]
+            before, maximum = maximum, torch.maximum(maximum, scores.amax(0))
+            total = total * (before - maximum).exp() + scores.sub_(maximum).exp_().sum(0)
+            exponentials.maxima.append(maximum)
+        log_partition = maximum + total.log()
+        ctx.exponentials, ctx.picks, ctx.log_partition = exponentials, picks, log_partition.clone()
+        return log_partition, picked
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, by_row: Tensor, by_pick: Tensor) -> tuple[Tensor | None, ...]:
+        """Upstream gradients (B,) and (P,) to those of query, entities and bias."""
+        exponentials = ctx.exponentials
+        gradients = Gradients(exponentials.products, ctx.needs_input_grad[:3])
+        buffer = exponentials.products.buffer(exponentials.blocks[0].stop)
+        for number, block in enumerate(exponentials.blocks):
+            terms = exponentials.again(number)
+            factor = by_row * (exponentials.maxima[number] - ctx.log_partition).exp()
+            gradient = torch.mul(terms, factor, out=buffer[: len(terms)])
+            flat, index = ctx.picks[number]
+            gradient.view(-1).index_add_(0, flat, by_pick[index])
+            gradients.add(block, gradient)
+        return *gradients.tensors(), None, None, None
+
+
+class _Exponentials:
+    """exp(score - m) of each block, m (B,) the maximum of each row so far."""
+
+    def __init__(self, products: Products, offsets: Offsets | None) -> None:
+        self.products = products
+        self.blocks = products.blocks()
+        self.maxima: list[Tensor] = []  # m of each block
+        self._offsets, self._places = offsets, None
+        batch = len(products.query)
+        if offsets is not None:
+            self._places = places_in_blocks(offsets.rows, offsets.tails, self.blocks, batch)
+        entities = len(products.entities)
+        self._keeps = entities * batch <= KEPT_SCORES
+        self._buffer = products.buffer(entities if self._keeps else self.blocks[0].stop)
+
+    def row(self, length: int) -> Tensor:
+        """An uninitialised (length,) tensor of the scores' type."""
+        return self._buffer.new_empty(length)
+
+    def scores(self, number: int) -> Tensor:
+        """Scores (n, B) of a block, offsets included."""
+        block = self.blocks[number]
+        scores = self.products.scores(block, self._buffer[block] if self._keeps else self._buffer)
+        if self._offsets is not None and self._places is not None:
+            flat, index = self._places[number]
+            scores.view(-1).index_add_(0, flat, self._offsets.values[index].to(scores.dtype))
+        return scores
+
+    def again(self, number: int) -> Tensor:
+        """Exponentials (n, B) of a block that was there before; not to be written to."""
+        if self._keeps:
+            return self._buffer[self.blocks[number]]
+        return self.scores(number).sub_(self.maxima[number]).exp_()
