@@ -1,0 +1,182 @@
+from __future__ import annotations
+
+import io
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+import pytest
+import torch
+from click.testing import CliRunner
+
+from dglkgmix.cli.common import (
+    emit_json,
+    json_option,
+    load_source,
+    plain_values,
+    printable,
+    source_options,
+)
+
+
+@click.command()
+@source_options
+@json_option
+def command(**options: Any) -> None:
+    print(repr(options))
+
+
+def options(*args: str) -> dict[str, Any]:
+    result = CliRunner().invoke(command, args)
+    assert result.exit_code == 0, result.output
+    return eval(result.output)
+
+
+class TestSourceOptions:
+    def test_what_was_not_given_is_none(self) -> None:
+        assert options() == {
+            "columns": None,
+            "header": None,
+            "delimiter": None,
+            "format": None,
+            "split": None,
+            "split_seed": None,
+            "as_json": False,
+        }
+
+    def test_what_was_given_is_parsed(self) -> None:
+        given = options(
+            *("--columns", "s, p,o", "--header", "--delimiter", "tab", "--format", "csv"),
+            *("--split", "0.5,0.25,0.25", "--split-seed", "7", "--json"),
+        )
+        assert given == {
+            "columns": ("s", "p", "o"),
+            "header": True,
+            "delimiter": "\t",
+            "format": "csv",
+            "split": (0.5, 0.25, 0.25),
+            "split_seed": 7,
+            "as_json": True,
+        }
+
+    @pytest.mark.parametrize(
+        ("typed", "meant"),
+        [("tab", "\t"), (r"\t", "\t"), ("comma", ","), ("space", " "), (";", ";"), ("|", "|")],
+    )
+    def test_delimiters(self, typed: str, meant: str) -> None:
+        assert options("--delimiter", typed)["delimiter"] == meant
+
+    @pytest.mark.parametrize(
+        ("option", "value"),
+        [
+            ("--columns", "head,tail"),
+            ("--columns", "head,,tail"),
+            ("--split", "0.8,0.2"),
+            ("--split", "0.8,0.1,0.2"),
+            ("--split", "1.2,-0.1,-0.1"),
+            ("--split", "a,b,c"),
+            ("--split", "nan,nan,nan"),
+            ("--delimiter", "ab"),
+            ("--delimiter", ""),
+            ("--format", "xlsx"),
+            ("--split-seed", "x"),
+        ],
+    )
+    def test_nonsense_is_refused_by_name(self, option: str, value: str) -> None:
+        result = CliRunner().invoke(command, [option, value])
+        assert result.exit_code == 2
+        assert f"Invalid value for '{option}'" in result.output
+
+
+class TestLoadSource:
+    def test_defaults(self, toy_folder: Path) -> None:
+        kg = load_source(toy_folder, columns=None, header=None, split=None, split_seed=None)
+        assert (len(kg.train), len(kg.valid), len(kg.test)) == (6, 2, 2)
+
+    def test_options_reach_the_reader_and_the_split(self, tmp_path: Path) -> None:
+        file = tmp_path / "facts.txt"
+        file.write_text("tail;rel;head\n" + "".join(f"b;r;a{i}\n" for i in range(20)))
+        kg = load_source(
+            file,
+            columns=("head", "rel", "tail"),
+            header=True,
+            delimiter=";",
+            format="csv",
+            split=(1.0, 0.0, 0.0),
+            split_seed=3,
+        )
+        assert (len(kg.train), len(kg.valid), len(kg.test)) == (20, 0, 0)
+        assert kg.relations.names[0] == "r"
+        assert {kg.entities[int(tail)] for tail in kg.train[:, 2]} == {"b"}
+
+
+class TestJson:
+    def test_floats_are_whole_and_what_json_lacks_is_null(
+        self, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        emit_json({"mrr": 0.1 + 0.2, "nan": float("nan"), "inf": -float("inf"), "n": 3, "ok": True})
+        out = capsys.readouterr().out
+        assert '"mrr": 0.30000000000000004' in out
+        assert json.loads(out) == {"mrr": 0.1 + 0.2, "nan": None, "inf": None, "n": 3, "ok": True}
+
+    def test_values_of_other_libraries(self) -> None:
+        value = {
+            "array": np.array([1.5, np.nan]),
+            "scalar": np.int64(3),
+            "flag": np.bool_(True),
+            "tensor": torch.tensor([[1, 2]]),
+            "path": Path("a/b"),
+            "pair": (1, None),
+            7: "key",
+        }
+        assert plain_values(value) == {
+            "array": [1.5, None],
+            "scalar": 3,
+            "flag": True,
+            "tensor": [[1, 2]],
+            "path": "a/b",
+            "pair": [1, None],
+            "7": "key",
+        }
+
+    def test_anything_else_is_an_error(self) -> None:
+        with pytest.raises(TypeError, match="object has no place in JSON"):
+            plain_values({"x": object()})
+
+    @pytest.mark.parametrize(
+        ("encoding", "written"), [("utf-8", '"Köln"'), ("ascii", r'"K\u00f6ln"')]
+    )
+    def test_names_survive_every_locale(
+        self, monkeypatch: pytest.MonkeyPatch, encoding: str, written: str
+    ) -> None:
+        buffer = io.BytesIO()
+        monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(buffer, encoding=encoding))
+        emit_json("Köln")
+        sys.stdout.flush()
+        assert buffer.getvalue().decode(encoding).strip() == written
+
+
+class TestPrintable:
+    @pytest.mark.parametrize(
+        "text", ["Köln", "東京", "a b", "two\nlines", "नमस्ते", "👩\u200d🚀", ""]
+    )
+    def test_ordinary_text_stays(self, text: str) -> None:
+        assert printable(text) == text
+
+    @pytest.mark.parametrize(
+        ("text", "shown"),
+        [
+            ("a\x1b[31mred", r"a\x1b[31mred"),
+            ("bell\x07", r"bell\x07"),
+            ("over\rwrite", r"over\rwrite"),
+            ("\x9b2J", r"\x9b2J"),
+            ("user\u202etxt.exe", r"user\u202etxt.exe"),
+            ("a\u2028b", r"a\u2028b"),
+            ("\ud800", r"\ud800"),
+        ],
+    )
+    def test_what_steers_a_terminal_is_escaped(self, text: str, shown: str) -> None:
+        assert printable(text) == shown

@@ -1,0 +1,291 @@
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import types
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from subprocess import CompletedProcess
+from typing import Any
+
+import click
+import pytest
+
+import dglkgmix
+from dglkgmix import errors
+from dglkgmix.cli import main as cli_main
+from dglkgmix.cli.main import COMMANDS, cli, main
+
+RunPython = Callable[..., "CompletedProcess[str]"]
+Result = tuple[int, str, str]
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str]) -> Callable[..., Result]:
+    def call(*args: str) -> Result:
+        status = main(args)
+        printed = capsys.readouterr()
+        return status, printed.out, printed.err
+
+    return call
+
+
+@pytest.fixture
+def act(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], Any]], None]:
+    """Adds a command ``act`` that does what the test says."""
+    module = types.ModuleType("tests_act")
+
+    def define(body: Callable[[], Any]) -> None:
+        @click.command()
+        def command() -> Any:
+            """Act."""
+            return body()
+
+        module.command = command  # type: ignore[attr-defined]
+
+    monkeypatch.setitem(sys.modules, "tests_act", module)
+    monkeypatch.setitem(COMMANDS, "act", "tests_act:command")
+    return define
+
+
+def raising(error: BaseException) -> Callable[[], None]:
+    def body() -> None:
+        raise error
+
+    return body
+
+
+class TestUsage:
+    def test_no_command(self, run: Callable[..., Result]) -> None:
+        status, out, err = run()
+        assert (status, out) == (2, "")
+        assert err.startswith("Usage: dglkgmix [OPTIONS]")
+        assert "train" in err
+
+    def test_help_lists_every_command_with_its_summary(self, run: Callable[..., Result]) -> None:
+        status, out, err = run("--help")
+        assert (status, err) == (0, "")
+        listed = out.partition("Commands:")[2].split("\n\n")[0].strip().splitlines()
+        assert [line.split()[0] for line in listed] == list(COMMANDS)
+        assert all(len(line.split()) > 2 for line in listed), "each has a summary"
+
+    def test_version(self, run: Callable[..., Result]) -> None:
+        assert run("--version") == (0, f"dglkgmix {dglkgmix.__version__}\n", "")
+
+    @pytest.mark.parametrize(
+        ("typed", "hint"),
+        [
+            ("tran", "No such command 'tran'. Did you mean 'train'?"),
+            ("evalute", "No such command 'evalute'. Did you mean 'evaluate'?"),
+            ("zzz", "No such command 'zzz'."),
+        ],
+    )
+    def test_a_mistyped_command(self, run: Callable[..., Result], typed: str, hint: str) -> None:
+        status, out, err = run(typed)
+        assert (status, out) == (2, "")
+        assert err.splitlines()[-1] == f"Error: {hint}"
+
+    def test_a_mistyped_option(self, run: Callable[..., Result]) -> None:
+        status, out, err = run("--debg")
+        assert (status, out) == (2, "")
+        assert "--debug" in err
+
+    def test_python_m(self) -> None:
+        done = subprocess.run(
+            [sys.executable, "-m", "dglkgmix", "nonsense"], capture_output=True, text=True
+        )
+        assert done.returncode == 2
+        assert "No such command 'nonsense'" in done.stderr
+
+
+class TestErrors:
+    @pytest.mark.parametrize(
+        ("error", "status", "message"),
+        [
+            (errors.DataError("a.tsv:3: expected 3 fields"), 2, "a.tsv:3: expected 3 fields"),
+            (errors.UnknownNameError("no entity 'x'"), 2, "no entity 'x'"),
+            (errors.OutOfRangeError("entity 7 of 5"), 2, "entity 7 of 5"),
+            (errors.ConfigError("alpha must be above 0"), 2, "alpha must be above 0"),
+            (errors.CheckpointError("run: damaged"), 2, "run: damaged"),
+            (errors.NumericError("epoch 3: loss is nan"), 1, "epoch 3: loss is nan"),
+            (errors.StorageError("run: the disk is full"), 1, "run: the disk is full"),
+            (errors.DependencyError("DGL is not installed"), 1, "DGL is not installed"),
+            (FileNotFoundError(2, "No such file", "a.tsv"), 1, "a.tsv: No such file"),
+            (OSError("strange"), 1, "strange"),
+            (MemoryError(), 1, "out of memory; smaller batches"),
+            (RuntimeError("DefaultCPUAllocator: can't allocate memory"), 1, "out of memory"),
+            (type("OutOfMemoryError", (RuntimeError,), {})("CUDA"), 1, "out of memory"),
+            (KeyError("x"), 1, "internal error, KeyError: 'x'; run it again as `dglkgmix --debug"),
+            (errors.DataError("no entity '\x1b[2Jx'"), 2, r"no entity '\x1b[2Jx'"),
+        ],
+    )
+    def test_one_line_and_a_status(
+        self,
+        run: Callable[..., Result],
+        act: Callable[..., None],
+        error: Exception,
+        status: int,
+        message: str,
+    ) -> None:
+        act(raising(error))
+        ended, out, err = run("act")
+        assert (ended, out) == (status, "")
+        assert err.startswith(f"Error: {message}")
+        assert err.count("\n") == 1
+
+    @pytest.mark.parametrize("error", [KeyboardInterrupt(), click.Abort()])
+    def test_interrupted(
+        self, run: Callable[..., Result], act: Callable[..., None], error: BaseException
+    ) -> None:
+        act(raising(error))
+        status, out, err = run("act")
+        assert (status, out) == (130, "")
+        assert err.strip() == "Interrupted."
+
+    @pytest.mark.parametrize(
+        ("error", "status"),
+        [
+            (SystemExit(130), 130),
+            (SystemExit(None), 0),
+            (SystemExit("words"), 1),
+            (click.exceptions.Exit(3), 3),
+            (click.UsageError("bad"), 2),
+            (click.ClickException("bad"), 1),
+        ],
+    )
+    def test_what_a_command_decides_itself(
+        self,
+        run: Callable[..., Result],
+        act: Callable[..., None],
+        error: BaseException,
+        status: int,
+    ) -> None:
+        act(raising(error))
+        assert run("act")[0] == status
+
+    def test_success(self, run: Callable[..., Result], act: Callable[..., None]) -> None:
+        act(lambda: click.echo("done"))
+        assert run("act") == (0, "done\n", "")
+
+    def test_debug_shows_the_traceback_too(
+        self, run: Callable[..., Result], act: Callable[..., None]
+    ) -> None:
+        act(raising(errors.DataError("a.tsv:3: bad")))
+        status, out, err = run("--debug", "act")
+        assert (status, out) == (2, "")
+        assert err.startswith("Traceback (most recent call last):")
+        assert err.endswith("Error: a.tsv:3: bad\n")
+
+    def test_debug_is_quiet_about_usage(self, run: Callable[..., Result]) -> None:
+        assert "Traceback" not in run("--debug", "zzz")[2]
+
+
+class TestStreams:
+    ACT = """
+        import sys, types, click
+        from dglkgmix.cli import main
+        @click.command()
+        def command():
+            {body}
+        sys.modules["act"] = types.SimpleNamespace(command=command)
+        main.COMMANDS["act"] = "act:command"
+        sys.exit(main.main(["act"]))
+    """
+
+    def test_a_reader_that_stops_reading(self) -> None:
+        """As in `dglkgmix ... | head`: in silence, however little was written."""
+        for lines in (1, 100_000):
+            code = self.code(f"for i in range({lines}): print(i)")
+            read, write = os.pipe()
+            os.close(read)
+            done = subprocess.run(
+                [sys.executable, "-c", code], stdout=write, stderr=subprocess.PIPE, text=True
+            )
+            os.close(write)
+            assert (done.returncode, done.stderr) == (1, "")
+
+    def test_a_full_disk_behind_stdout(self) -> None:
+        with Path("/dev/full").open("w") as full:
+            done = subprocess.run(
+                [sys.executable, "-c", self.code("print(1)")],
+                stdout=full,
+                stderr=subprocess.PIPE,
+                text=True,
+            )
+        assert done.returncode == 1
+        assert done.stderr.splitlines()[0] == "Error: [Errno 28] No space left on device"
+        assert "Traceback" not in done.stderr
+
+    def test_a_name_that_the_locale_cannot_show(self, run_python: RunPython) -> None:
+        code = self.code("print('Ångström 東京')")
+        done = run_python(code, PYTHONIOENCODING="ascii", PYTHONUTF8="0")
+        assert done.stdout == "\\xc5ngstr\\xf6m \\u6771\\u4eac\n"
+
+    def test_ctrl_c(self) -> None:
+        body = "import time; print('ready', flush=True); time.sleep(60)"
+        command = [sys.executable, "-c", self.code(body)]
+        with subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        ) as process:
+            assert process.stdout is not None
+            assert process.stdout.readline() == "ready\n"
+            process.send_signal(signal.SIGINT)
+            err = process.communicate(timeout=30)[1]
+        assert process.returncode == 130
+        assert err.strip() == "Interrupted."
+
+    def code(self, body: str) -> str:
+        return textwrap.dedent(self.ACT).format(body=body)
+
+
+def paths(command: click.Command, prefix: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+    yield prefix
+    if isinstance(command, click.Group):
+        context = click.Context(command)
+        for name in command.list_commands(context):
+            child = command.get_command(context, name)
+            assert child is not None
+            yield from paths(child, (*prefix, name))
+
+
+class TestEveryCommand:
+    def test_help_of_all_loads_neither_pytorch_nor_dgl(self, run_python: RunPython) -> None:
+        """What makes `--help` slow, checked without a clock: modules, not seconds."""
+        code = """
+            import io, sys
+            from contextlib import redirect_stdout
+            from dglkgmix.cli.main import main
+            for path in sys.argv[1:]:
+                with redirect_stdout(io.StringIO()) as out:
+                    assert main([*path.split(), "--help"]) == 0, path
+                assert "Usage: dglkgmix" in out.getvalue(), path
+            heavy = {"torch", "dgl", "numpy", "sklearn", "scipy", "pandas", "pyarrow",
+                     "matplotlib", "jinja2", "optuna"}
+            print(sorted(heavy & set(sys.modules)))
+        """
+        done = run_python(code, *(" ".join(path) for path in paths(cli, ())))
+        assert (done.stdout, done.stderr) == ("[]\n", "")
+
+    def test_every_help_has_a_text_and_an_example(self, run: Callable[..., Result]) -> None:
+        for path in paths(cli, ()):
+            status, out, _ = run(*path, "--help")
+            name = " ".join(("dglkgmix", *path))
+            assert status == 0, name
+            assert f"Usage: {name} " in out
+            assert "Example: dglkgmix" in out, f"{name} --help shows no example"
+
+    def test_import_of_the_package_loads_nothing_else(self, run_python: RunPython) -> None:
+        code = "import dglkgmix, sys; print({'torch', 'dgl', 'numpy', 'click'} & set(sys.modules))"
+        assert run_python(code).stdout == "set()\n"
+
+    def test_the_table_names_what_is_there(self) -> None:
+        context = click.Context(cli)
+        for name in COMMANDS:
+            command = cli.get_command(context, name)
+            assert isinstance(command, click.Command)
+            assert command.name == name
+        assert cli.get_command(context, "nonsense") is None
+        assert cli_main.INTERRUPTED == 130
