@@ -136,6 +136,17 @@ class DegreeBins:
             raise ConfigError(f"bins: edges must be positive and ascending, not {list(edges)}")
         self.names = DEFAULT_NAMES if self.edges == DEFAULT_BINS else self.intervals
 
+    @classmethod
+    def parse(cls, text: str) -> DegreeBins:
+        """From edges as text, as "1,10,50"; ConfigError for anything else."""
+        try:
+            return cls([int(edge) for edge in text.split(",")])
+        except ValueError:
+            raise ConfigError(
+                "bins: edges must be whole, positive and ascending numbers, as 1,10,50, "
+                f"not {text!r}"
+            ) from None
+
     @property
     def intervals(self) -> tuple[str, ...]:
         """The bins as half-open intervals of degrees."""
@@ -174,6 +185,23 @@ def query_degrees(kg: KnowledgeGraph, split: str) -> Tensor:
     return torch.cat(
         [kg.degrees.tail_relation(tails, relations), kg.degrees.tail_relation(heads, reciprocal)]
     )
+
+
+def degree_summary(
+    kg: KnowledgeGraph, bins: DegreeBins, threshold: int, partners: int, rule: str
+) -> dict[str, Any]:
+    """What ``dglkgmix degrees --json`` prints.
+
+    Returns:
+        pairs: distinct (tail, relation) pairs of the training triples, reciprocals included.
+        below_threshold, without_partner, synthetic_per_epoch: see :func:`mixing_summary`.
+        bins: for each split how many of its queries, both directions, fall into each bin.
+    """
+    return {
+        "pairs": kg.degrees.num_pairs,
+        **mixing_summary(kg, threshold, partners, rule),
+        "bins": {s: bins.count(query_degrees(kg, s)) for s in ("train", "valid", "test")},
+    }
 
 
 def mixing_summary(kg: KnowledgeGraph, threshold: int, partners: int, rule: str) -> dict[str, int]:

@@ -40,7 +40,7 @@ class ReadOptions:
         ConfigError: an option that makes no sense.
     """
 
-    columns: tuple[str, ...] | None = None
+    columns: Sequence[str] | None = None
     header: bool = False
     delimiter: str | None = None
     format: str | None = None

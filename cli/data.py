@@ -1,0 +1,87 @@
+"""``dglkgmix data``: data sets by name, what a source holds, and other formats for it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import click
+
+from dglkgmix.cli.columns import aligned
+from dglkgmix.cli.common import emit_json, json_option, load_source, printable, source_options
+
+
+@click.group(epilog="Example: dglkgmix data info world")
+def data() -> None:
+    """List, inspect, fetch and convert knowledge graphs."""
+
+
+@data.command(
+    epilog="Example: dglkgmix data info triples.csv --header --columns subject,verb,object"
+)
+@click.argument("source")
+@source_options
+@json_option
+def info(source: str, as_json: bool, **reading: Any) -> None:
+    """Count what SOURCE holds, and what may go wrong with it.
+
+    SOURCE is a data set's name, a folder with train, valid and test, or one file.
+    """
+    summary = load_source(source, **reading).summary()
+    if as_json:
+        emit_json(summary)
+    else:
+        click.echo(f"{printable(source)}\n\n{_info_page(summary)}")
+
+
+@data.command(epilog="Example: dglkgmix data convert world world.parquet")
+@click.argument("source")
+@click.argument("out", type=click.Path(path_type=Path))
+@click.option(
+    "--to",
+    "target",
+    type=click.Choice(["tsv", "parquet", "dgl"]),
+    help="What to write. [default: by OUT's ending: .parquet, .dgl or .bin, else tsv]",
+)
+@click.option("--overwrite", is_flag=True, help="Replace files of an earlier conversion.")
+@source_options
+def convert(source: str, out: Path, target: str | None, overwrite: bool, **reading: Any) -> None:
+    """Write SOURCE to OUT in another format, splits and names unchanged.
+
+    TSV and Parquet make a folder with one file for each split, DGL one binary file, which
+    dgl.load_graphs reads and which serves as SOURCE again.
+    """
+    from dglkgmix.kg.writers import target_of, write
+
+    kg = load_source(source, **reading)
+    for path in write(kg, out, target or target_of(out), overwrite=overwrite):
+        click.echo(printable(str(path)))
+
+
+def _info_page(summary: Mapping[str, int]) -> str:
+    return "\n".join([aligned(_size_rows(summary)), "", aligned(_warning_rows(summary))])
+
+
+def _size_rows(summary: Mapping[str, int]) -> list[list[str]]:
+    names = ["entities", "relations", "train", "valid", "test"]
+    labels = ["entities", "relations", "train triples", "valid triples", "test triples"]
+    return [[label, f"{summary[name]:,}"] for label, name in zip(labels, names, strict=True)]
+
+
+_WARNINGS = {
+    "duplicates": "rows that repeat an earlier row of their split",
+    "overlap": "triples in more than one split",
+    "reciprocal_leakage": "test triples whose reverse is in train, under any relation",
+    "self_loops": "training triples from an entity to itself",
+    "entities_only_in_valid": "entities only in valid",
+    "entities_only_in_test": "entities only in test",
+    "entities_not_in_train": "entities not in train",
+    "relations_only_in_valid": "relations only in valid",
+    "relations_only_in_test": "relations only in test",
+    "relations_not_in_train": "relations not in train",
+}
+
+
+def _warning_rows(summary: Mapping[str, int]) -> list[list[str]]:
+    return [[label, f"{summary[name]:,}"] for name, label in _WARNINGS.items()]

@@ -1,0 +1,126 @@
+"""``dglkgmix degrees``: tail-relation degrees of a graph, and what a threshold would augment."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from dglkgmix.cli.columns import aligned, share
+from dglkgmix.cli.common import emit_json, json_option, load_source, printable, source_options
+
+if TYPE_CHECKING:
+    from dglkgmix.kg.degrees import DegreeBins
+    from dglkgmix.kg.graph import KnowledgeGraph
+
+
+@click.command(
+    epilog="Example: dglkgmix degrees fb15k-237 --threshold 5 --plot degrees.png",
+    context_settings={"show_default": True},
+)
+@click.argument("source")
+@click.option("--threshold", type=click.IntRange(min=0), default=5, help="Mix triples below it.")
+@click.option(
+    "--partners", type=click.IntRange(min=0), default=5, help="Mixing partners of each such triple."
+)
+@click.option(
+    "--partner-rule",
+    type=click.Choice(["any", "strict"]),
+    default="any",
+    help="any: all other triples with the same tail; strict: those with another head and relation.",
+)
+@click.option("--bins", default="1,10,50", metavar="A,B,…", help="Edges of the degree bins.")
+@click.option(
+    "--plot",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Write the figure as .png, .svg or .pdf.",
+)
+@source_options
+@json_option
+def degrees(
+    source: str,
+    *,
+    threshold: int,
+    partners: int,
+    partner_rule: str,
+    bins: str,
+    plot: Path | None,
+    as_json: bool,
+    **reading: Any,
+) -> None:
+    """Show how the tail-relation degrees of SOURCE are distributed.
+
+    The tail-relation degree of a query (head, relation, ?) is the number of training triples
+    with its answer as tail and its relation, reciprocal relations included. SOURCE is a data
+    set's name, a folder or a file.
+    """
+    from dglkgmix.kg.degrees import DegreeBins, degree_summary
+
+    chosen = DegreeBins.parse(bins)
+    if plot is not None:
+        from dglkgmix.report.figures.degrees import check_plot_path
+
+        check_plot_path(plot)
+    kg = load_source(source, **reading)
+    result = degree_summary(kg, chosen, threshold, partners, partner_rule)
+    if plot is not None:
+        from dglkgmix.report.figures.degrees import degree_distribution
+
+        degree_distribution(kg, plot, chosen)
+    if as_json:
+        emit_json(result)
+        return
+    settings = f"threshold {threshold}, {partners} partners, rule {partner_rule}"
+    click.echo(_page(source, kg, chosen, result, settings))
+    if plot is not None:
+        click.echo(f"\nFigure: {printable(str(plot))}")
+
+
+def _page(
+    source: str, kg: KnowledgeGraph, bins: DegreeBins, result: dict[str, Any], settings: str
+) -> str:
+    title = (
+        f"{printable(source)}: {kg.num_entities:,} entities, {kg.num_relations:,} relations, "
+        f"{kg.num_edges // 2:,} distinct training triples"
+    )
+    return "\n".join(
+        [
+            title,
+            "",
+            "Tail-relation degrees, reciprocal relations included",
+            aligned(_bin_rows(kg, bins, result), left=2),
+            "",
+            f"Mixing ({settings})",
+            aligned(_mixing_rows(kg, result)),
+        ]
+    )
+
+
+def _bin_rows(kg: KnowledgeGraph, bins: DegreeBins, result: dict[str, Any]) -> list[list[str]]:
+    pairs = bins.count(kg.degrees.pair_degrees)
+    columns = {"pairs": pairs, **result["bins"]}
+    totals = {name: sum(counts.values()) for name, counts in columns.items()}
+    rows = [["bin", "degrees", "pairs", "", "train queries", "", "valid queries", ""]]
+    rows[0] += ["test queries", ""]
+    for name, interval in zip(bins.names, bins.intervals, strict=True):
+        cells = [(counts[name], totals[column]) for column, counts in columns.items()]
+        figures = [text for part, whole in cells for text in (f"{part:,}", share(part, whole))]
+        rows.append([name, interval, *figures])
+    rows.append(["all", "", *(text for t in totals.values() for text in (f"{t:,}", ""))])
+    return rows
+
+
+def _mixing_rows(kg: KnowledgeGraph, result: dict[str, Any]) -> list[list[str]]:
+    below, edges = result["below_threshold"], kg.num_edges
+    return [
+        ["training triples, both directions", f"{edges:,}", ""],
+        ["of them below the threshold", f"{below:,}", share(below, edges)],
+        [
+            "of these without a partner",
+            f"{result['without_partner']:,}",
+            share(result["without_partner"], below),
+        ],
+        ["synthetic samples an epoch", f"{result['synthetic_per_epoch']:,}", ""],
+    ]

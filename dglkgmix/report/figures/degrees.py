@@ -1,0 +1,172 @@
+"""How tail-relation degrees are distributed, and how much of the test set is in each bin."""
+
+from __future__ import annotations
+
+import math
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dglkgmix.errors import ConfigError
+from dglkgmix.files import write_atomic
+from dglkgmix.kg.degrees import DegreeBins, query_degrees
+from dglkgmix.report.figures.canvas import INK, PAPER, SERIES, draw, save
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from dglkgmix.kg.graph import KnowledgeGraph
+
+PLOT_ENDINGS = (".png", ".svg", ".pdf")
+# A bin narrower than this ratio of its bounds is too narrow for its name.
+_ROOM_FOR_A_NAME = 2.5
+
+
+@dataclass(frozen=True)
+class DegreeDistribution:
+    """What the figure shows.
+
+    Attributes:
+        edges: bounds of degree classes, each twice the one before: 1, 2, 4, … .
+        pairs: number of (tail, relation) pairs in each class, one less than ``edges``.
+        bins: the degree bins.
+        test: number of test queries in each bin, by bin name.
+    """
+
+    edges: tuple[int, ...]
+    pairs: tuple[int, ...]
+    bins: DegreeBins
+    test: dict[str, int]
+
+
+def degree_distribution(kg: KnowledgeGraph, path: str | Path, bins: DegreeBins) -> None:
+    """Writes the figure of a graph to a .png, .svg or .pdf file.
+
+    Raises:
+        ConfigError: another ending.
+        StorageError: the file cannot be written.
+    """
+    path = Path(path)
+    check_plot_path(path)
+    figure = draw_degrees(distribution_of(kg, bins))
+    with tempfile.TemporaryDirectory(prefix="dglkgmix-") as folder:
+        drawn = Path(folder) / f"figure{path.suffix.lower()}"
+        save(figure, drawn)
+        write_atomic(path, drawn.read_bytes())
+
+
+def check_plot_path(path: Path) -> None:
+    """ConfigError unless the file's ending is one that can be drawn."""
+    if path.suffix.lower() not in PLOT_ENDINGS:
+        raise ConfigError(f"{path}: a figure is written as {', '.join(PLOT_ENDINGS)}")
+
+
+def distribution_of(kg: KnowledgeGraph, bins: DegreeBins) -> DegreeDistribution:
+    """Counts of a graph's pairs and test queries."""
+    degrees = kg.degrees.pair_degrees.numpy()
+    edges = 2 ** np.arange(int(degrees.max()).bit_length() + 1)
+    pairs, _ = np.histogram(degrees, bins=edges)
+    return DegreeDistribution(
+        tuple(edges.tolist()), tuple(pairs.tolist()), bins, bins.count(query_degrees(kg, "test"))
+    )
+
+
+def draw_degrees(distribution: DegreeDistribution) -> Figure:
+    """Two panels: pairs by degree, both axes logarithmic, and test queries by bin."""
+    height = max(3.6, 0.34 * len(distribution.bins))
+    return draw(lambda axes: _paint(axes, distribution), panels=2, width=9.2, height=height)
+
+
+def describe_degrees(distribution: DegreeDistribution) -> str:
+    """The figure in words."""
+    total = sum(distribution.test.values())
+    shares = [f"{n} {_share(count, total)}" for n, count in distribution.test.items()]
+    return (
+        f"Tail-relation degrees of {sum(distribution.pairs):,} pairs of tail and relation, from 1 "
+        f"to below {distribution.edges[-1]:,}; {distribution.pairs[0]:,} pairs have degree 1. "
+        f"Test queries by degree of the answer: {', '.join(shares)}."
+    )
+
+
+def _paint(axes: Sequence[Axes], distribution: DegreeDistribution) -> None:
+    _paint_pairs(axes[0], distribution)
+    _paint_test(axes[1], distribution)
+
+
+def _paint_pairs(axes: Axes, distribution: DegreeDistribution) -> None:
+    from matplotlib.ticker import NullLocator
+
+    edges = np.array(distribution.edges, dtype=float)
+    axes.bar(
+        edges[:-1],
+        distribution.pairs,
+        np.diff(edges),
+        align="edge",
+        color=SERIES[0],
+        edgecolor=PAPER,
+        linewidth=1,
+    )
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    axes.set_xlim(0.85, edges[-1] * 1.15)
+    axes.set_ylim(0.6, max(distribution.pairs) * 6)
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.set_major_formatter(lambda value, _: f"{value:,.0f}")
+        axis.set_minor_locator(NullLocator())
+    _paint_bins(axes, distribution.bins, edges[-1])
+    axes.set_xlabel("tail-relation degree in training")
+    axes.set_ylabel("pairs of tail and relation")
+    axes.set_title("How degrees are distributed")
+
+
+def _paint_bins(axes: Axes, bins: DegreeBins, end: float) -> None:
+    """Bounds of the bins as dashed lines, and the names of those with a name and room for it."""
+    for edge in bins.edges:
+        if 1 < edge < end:
+            axes.axvline(edge, color=INK, linewidth=1, linestyle=(0, (4, 3)))
+    if bins.names == bins.intervals:
+        return  # The axis says it.
+    bounds = [1.0, *(float(edge) for edge in bins.edges), end]
+    for name, low, high in zip(bins.names, bounds, bounds[1:], strict=False):
+        right = min(high, end)
+        if right >= _ROOM_FOR_A_NAME * low:
+            at = (math.sqrt(low * right), 0.98)
+            place = axes.get_xaxis_transform()
+            axes.text(*at, name, transform=place, ha="center", va="top", fontsize=9)
+
+
+def _paint_test(axes: Axes, distribution: DegreeDistribution) -> None:
+    counts = list(distribution.test.values())
+    total = sum(counts)
+    shares = [100 * count / total if total else 0.0 for count in counts]
+    axes.barh(range(len(counts)), shares, 0.72, color=SERIES[0])
+    for place, (share, count) in enumerate(zip(shares, counts, strict=True)):
+        axes.annotate(
+            f"{share:.1f} %  ({count:,})" if total else "-",
+            (share, place),
+            (5, 0),
+            textcoords="offset points",
+            va="center",
+            fontsize=9,
+        )
+    names = zip(distribution.bins.names, distribution.bins.intervals, strict=True)
+    labels = [name if name == interval else f"{name}  {interval}" for name, interval in names]
+    axes.set_yticks(range(len(counts)), labels)
+    axes.invert_yaxis()
+    axes.set_xlim(0, max(*shares, 1) * 1.45)
+    # Every bar bears its numbers: an axis would say them twice.
+    axes.grid(visible=False)
+    axes.spines["bottom"].set_visible(False)
+    axes.spines["left"].set_visible(True)
+    axes.set_xticks([])
+    axes.set_ylabel("tail-relation degree of the answer")
+    axes.set_title(f"Where the {total:,} test queries lie" if total else "No test queries")
+
+
+def _share(count: int, total: int) -> str:
+    return f"{count:,} ({100 * count / total:.1f} %)" if total else f"{count:,}"
