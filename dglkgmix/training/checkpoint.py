@@ -27,9 +27,9 @@ def pack(state: dict[str, Any]) -> bytes:
 
     Tensors are stored on the CPU; tuples come back as lists.
     """
-    tensors: dict[str, Tensor] = {}
-    plain = json.dumps(_flatten(state, "", tensors), allow_nan=True)
-    return safetensors.torch.save(tensors, metadata={"state": plain})
+    packer = _Packer()
+    plain = json.dumps(packer.flatten(state, ""))
+    return safetensors.torch.save(packer.tensors, metadata={"state": plain})
 
 
 def unpack(data: bytes, where: str = "state") -> dict[str, Any]:
@@ -83,18 +83,35 @@ def copy_weights(model: torch.nn.Module) -> dict[str, Tensor]:
     return {key: value.detach().cpu().clone() for key, value in model.state_dict().items()}
 
 
-def _flatten(value: Any, path: str, tensors: dict[str, Tensor]) -> Any:
-    if isinstance(value, Tensor):
-        tensors[path] = _unshared(value, tensors)
-        return {_TENSOR: path}
-    if isinstance(value, dict):
-        items = [(key, _flatten(x, f"{path}/{key}", tensors)) for key, x in value.items()]
-        return dict(items) if all(isinstance(key, str) for key in value) else {_PAIRS: items}
-    if isinstance(value, list | tuple):
-        return [_flatten(x, f"{path}/{i}", tensors) for i, x in enumerate(value)]
-    if value is None or isinstance(value, bool | int | float | str):
-        return value
-    raise TypeError(f"a state holds tensors and plain values, not {type(value).__name__} at {path}")
+class _Packer:
+    """Replaces tensors in nested values by their names, and collects them."""
+
+    def __init__(self) -> None:
+        self.tensors: dict[str, Tensor] = {}
+        self._memory: set[int] = set()
+
+    def flatten(self, value: Any, path: str) -> Any:
+        """``value`` as JSON takes it, its tensors collected under names that start with ``path``."""
+        if isinstance(value, Tensor):
+            self.tensors[path] = self._unshared(value)
+            return {_TENSOR: path}
+        if isinstance(value, dict):
+            items = [(key, self.flatten(x, f"{path}/{key}")) for key, x in value.items()]
+            return dict(items) if all(isinstance(key, str) for key in value) else {_PAIRS: items}
+        if isinstance(value, list | tuple):
+            return [self.flatten(x, f"{path}/{i}") for i, x in enumerate(value)]
+        if value is None or isinstance(value, bool | int | float | str):
+            return value
+        kind = type(value).__name__
+        raise TypeError(f"a state holds tensors and plain values, not {kind} at {path}")
+
+    def _unshared(self, value: Tensor) -> Tensor:
+        """``value`` with memory of its own: the format stores no two names for one."""
+        plain = _plain(value)
+        if plain.untyped_storage().data_ptr() in self._memory:
+            plain = plain.clone()
+        self._memory.add(plain.untyped_storage().data_ptr())
+        return plain
 
 
 def _restore(value: Any, tensors: dict[str, Tensor]) -> Any:
@@ -111,13 +128,6 @@ def _restore(value: Any, tensors: dict[str, Tensor]) -> Any:
 
 def _plain(value: Tensor) -> Tensor:
     return value.detach().cpu().contiguous()
-
-
-def _unshared(value: Tensor, others: dict[str, Tensor]) -> Tensor:
-    """``value`` with memory of its own: the format stores no two names for one."""
-    plain = _plain(value)
-    taken = {other.untyped_storage().data_ptr() for other in others.values()}
-    return plain.clone() if plain.untyped_storage().data_ptr() in taken else plain
 
 
 def _metadata(data: bytes) -> dict[str, str]:

@@ -9,7 +9,9 @@ from typing import Any
 import torch
 
 from dglkgmix.kg.graph import KnowledgeGraph
+from dglkgmix.models.conve import Geometry
 from dglkgmix.training.config import (
+    Auto,
     Config,
     ModelConfig,
     PretrainConfig,
@@ -73,20 +75,21 @@ def validate_every(queries: int, valid: int) -> int:
 
 
 def _model(model: ModelConfig, kg: KnowledgeGraph) -> ModelConfig:
-    dim = _settle(model.entity_dim, entity_dim(kg.num_edges))
+    dim: int = _settle(model.entity_dim, entity_dim(kg.num_edges))
     return dataclasses.replace(
         model,
         entity_dim=dim,
         relation_dim=_settle(model.relation_dim, dim),
         bias=_settle(model.bias, model.decoder in ("conve", "tucker")),
-        height=_settle(model.height, conve_height(dim)),
+        height=_height(model, dim),
     )
 
 
-def conve_height(dim: int) -> int:
-    """The height H of a vector of ``dim`` reshaped to H × W with H = 2W, or nearest to it."""
-    factors = [h for h in range(1, dim + 1) if dim % h == 0]
-    return min(factors, key=lambda h: (abs(math.log(h * h / (2 * dim))), h))
+def _height(model: ModelConfig, dim: int) -> int | Auto:
+    """H = 2W or nearest to it for ConvE; the others do not reshape and keep what is there."""
+    if model.decoder != "conve":
+        return model.height
+    return Geometry.resolve(dim, model.height, model.filters, model.kernel).height
 
 
 def _training(training: TrainingConfig, config: Config, kg: KnowledgeGraph) -> TrainingConfig:

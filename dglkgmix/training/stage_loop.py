@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator
 
 import torch
@@ -96,7 +97,7 @@ class StageLoop:
         self._progress.batch(terms.positives + terms.synthetic_samples, float(terms.loss.detach()))
 
     def _loss(self, batch: Batch) -> LossTerms:
-        batch = batch.to(self._device)
+        batch = _moved(batch, self._device)
         with torch.autocast(
             self._device.type, torch.bfloat16, enabled=self._runtime.precision == "bf16"
         ):
@@ -149,6 +150,14 @@ def mean_reciprocal_rank(
         ModelScorer(model), queries, kg.known_index, block=block, candidates=kg.node_types
     )
     return float(ranks.rank.reciprocal().mean())
+
+
+def _moved(batch: Batch, device: torch.device) -> Batch:
+    """The batch with its tensors on ``device``; edges stay, as strategies look them up."""
+    if device.type == "cpu":
+        return batch
+    names = [field.name for field in dataclasses.fields(batch) if field.name != "edges"]
+    return dataclasses.replace(batch, **{name: getattr(batch, name).to(device) for name in names})
 
 
 def _batches(kg: KnowledgeGraph, training: TrainingConfig) -> QueryBatches | TripleBatches:

@@ -89,6 +89,10 @@ class Trainer:
         assert isinstance(runtime.threads, int)
         with use_threads(runtime.threads), seeded(runtime.seed, self._device):
             self._write_inputs()
+            if not len(self.kg.valid):
+                self._progress.message(
+                    "No validation triples: every epoch is trained and the last weights are kept"
+                )
             selection = self._stages()
             model = self._selected_model(selection)
             self._progress.message("Ranking the validation and test triples")

@@ -1,0 +1,372 @@
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+import pytest
+import torch
+
+from dglkgmix.errors import CheckpointError, ConfigError, NumericError
+from dglkgmix.files import RunFolder
+from dglkgmix.kg.graph import KnowledgeGraph
+from dglkgmix.models.link_predictor import LinkPredictor
+from dglkgmix.run import Run
+from dglkgmix.training import checkpoint, stage_loop
+from dglkgmix.training.config import Config, ModelConfig
+from dglkgmix.training.defaults import resolve
+from dglkgmix.training.history import Row
+from dglkgmix.training.launch import resume, train
+from dglkgmix.training.progress import Progress
+from dglkgmix.training.run_files import STATE
+
+from .conftest import settings, timeless, weights
+
+
+def settings_model(graph: KnowledgeGraph) -> ModelConfig:
+    return resolve(settings(), graph).model
+
+
+class Recorder(Progress):
+    def __init__(self) -> None:
+        self.messages: list[str] = []
+        self.rows: list[Row] = []
+
+    def message(self, text: str) -> None:
+        self.messages.append(text)
+
+    def epoch(self, row: Row) -> None:
+        self.rows.append(row)
+
+
+class Stop:
+    """Interrupts after a number of epochs, as Ctrl-C would."""
+
+    def __init__(self, after: int) -> None:
+        self.left = after
+
+    def write(self, row: Row) -> None:
+        self.left -= 1
+        if self.left == 0:
+            raise KeyboardInterrupt
+
+
+def continued(run: Path, config: Config, **options: object) -> None:
+    from dglkgmix.training.run_files import read_graph
+
+    with RunFolder.resume(run) as folder:
+        resume(folder, read_graph(folder), config, **options)
+
+
+def state(run: Path) -> dict:
+    return checkpoint.unpack((run / STATE).read_bytes())
+
+
+def scripted(monkeypatch: pytest.MonkeyPatch, values: list[float]) -> None:
+    """Validations give ``values`` in turn."""
+    script = iter(values)
+    monkeypatch.setattr(stage_loop, "mean_reciprocal_rank", lambda *_: next(script))
+
+
+FULL = (
+    "training.lr_decay=0.9",
+    "swa.start=4",
+    "swa.every=1",
+    "training.patience=5",
+    "model.input_dropout=0.3",
+)
+
+
+@pytest.mark.parametrize("strategy", ["standard", "mixup", "oversample", "reweight", "focal"])
+@pytest.mark.parametrize("swa", ["true", "false"])
+def test_a_stop_and_a_resume_give_the_bits_of_one_go(
+    graph: KnowledgeGraph, tmp_path: Path, strategy: str, swa: str
+) -> None:
+    options = (*FULL, f"strategy.name={strategy}", f"swa.enabled={swa}", "pretrain.epochs=2")
+    regime = "training.regime=1-k" if strategy in ("mixup", "oversample") else "training.regime=1-n"
+    config = settings(*options, regime, "training.epochs=6", "runtime.save_every=1")
+    train(graph, config, tmp_path / "whole")
+    train(graph, settings(*options, regime, "training.epochs=3"), tmp_path / "parts")
+    continued(tmp_path / "parts", config)
+    assert weights(tmp_path / "parts") == weights(tmp_path / "whole")
+    histories = [timeless(Run.open(tmp_path / name).history) for name in ("whole", "parts")]
+    assert histories[0] == histories[1]
+    whole, parts = state(tmp_path / "whole"), state(tmp_path / "parts")
+    assert whole["stopping"] == parts["stopping"]
+    assert torch.equal(whole["random"]["cpu"], parts["random"]["cpu"])
+
+
+@pytest.mark.parametrize("after", [1, 2, 3, 5, 7])
+def test_an_interruption_anywhere_loses_at_most_what_was_not_saved(
+    graph: KnowledgeGraph, tmp_path: Path, after: int
+) -> None:
+    config = settings(
+        *FULL,
+        "strategy.name=mixup",
+        "training.epochs=5",
+        "pretrain.epochs=3",
+        "runtime.save_every=2",
+    )
+    train(graph, config, tmp_path / "whole")
+    with pytest.raises(KeyboardInterrupt):
+        train(graph, config, tmp_path / "parts", observers=[Stop(after)])
+    recorder = Recorder()
+    continued(tmp_path / "parts", config, progress=recorder)
+    assert weights(tmp_path / "parts") == weights(tmp_path / "whole")
+    assert len(recorder.rows) in (8 - after, 8 - after + 1, 8 - after + 2)
+
+
+def test_the_best_epoch_is_kept_and_patience_ends_the_training(
+    graph: KnowledgeGraph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plain = settings("training.epochs=2", "training.patience=2")
+    scripted(monkeypatch, [0.5, 0.6])
+    train(graph, plain, tmp_path / "two")
+    scripted(monkeypatch, [0.5, 0.6, 0.4, 0.3])
+    result = train(graph, settings("training.epochs=50", "training.patience=2"), tmp_path / "many")
+    assert (result.best_epoch, result.epochs) == (2, 4)
+    assert weights(tmp_path / "many") == weights(tmp_path / "two")
+
+
+def test_patience_zero_trains_all_epochs(
+    graph: KnowledgeGraph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scripted(monkeypatch, [0.5, 0.4, 0.3, 0.2])
+    config = settings("training.epochs=4", "training.patience=0")
+    result = train(graph, config, tmp_path / "run")
+    assert (result.best_epoch, result.epochs) == (1, 4)
+
+
+def test_averaging_that_never_begins_changes_nothing(
+    graph: KnowledgeGraph, tmp_path: Path
+) -> None:
+    train(graph, settings(), tmp_path / "without")
+    train(graph, settings("swa.enabled=true", "swa.start=4"), tmp_path / "with")
+    assert weights(tmp_path / "with") == weights(tmp_path / "without")
+    histories = [timeless(Run.open(tmp_path / name).history) for name in ("without", "with")]
+    assert histories[0] == histories[1]
+
+
+def test_epochs_three_to_six_are_averaged_exactly(graph: KnowledgeGraph, tmp_path: Path) -> None:
+    """The average is worked out again from the live weights of each saved state."""
+    options = ("swa.enabled=true", "swa.start=3", "swa.every=1", "runtime.save_every=1")
+    live = {}
+    for epochs in range(1, 7):
+        config = settings(*options, f"training.epochs={epochs}")
+        train(graph, config, tmp_path / str(epochs))
+        live[epochs] = state(tmp_path / str(epochs))["model"]
+    final = state(tmp_path / "6")["averaging"]
+    assert final["count"] == 4
+    assert [row["averaged"] for row in Run.open(tmp_path / "6").history] == [0, 0, 1, 2, 3, 4]
+    for name in ("encoder.entity_table", "encoder.relation_table", "bias"):
+        mean = torch.stack([live[epoch][name] for epoch in (3, 4, 5, 6)]).double().mean(0)
+        assert torch.allclose(final["weights"][name].double(), mean, atol=1e-6)
+
+
+def test_once_averaging_has_begun_only_new_averages_count(
+    graph: KnowledgeGraph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scripted(monkeypatch, [0.9, 0.8, 0.1, 0.2, 0.15, 0.12, 0.11])
+    config = settings(
+        "swa.enabled=true",
+        "swa.start=3",
+        "swa.every=2",
+        "training.epochs=20",
+        "training.patience=3",
+    )
+    result = train(graph, config, tmp_path / "run")
+    # Averages arise at epochs 4, 6, 8 and 10; the live model's 0.9 competes with none of them.
+    mrr = [row["valid_mrr"] for row in Run.open(tmp_path / "run").history]
+    assert mrr == [0.9, 0.8, 0.1, 0.2, None, 0.15, None, 0.12, None, 0.11]
+    assert (result.best_epoch, result.epochs) == (4, 10)
+
+
+def test_where_training_ends_before_averaging_begins_the_best_is_the_result(
+    graph: KnowledgeGraph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scripted(monkeypatch, [0.9, 0.8, 0.7])
+    config = settings("swa.enabled=true", "swa.start=9", "training.epochs=3")
+    assert train(graph, config, tmp_path / "run").best_epoch == 1
+
+
+def test_the_last_epoch_competes_where_the_schedule_passed_it_over(
+    graph: KnowledgeGraph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = settings("training.epochs=3", "training.validate_every=2")
+    scripted(monkeypatch, [0.5, 0.6])
+    assert train(graph, config, tmp_path / "better").best_epoch == 3
+    scripted(monkeypatch, [0.5, 0.4])
+    assert train(graph, config, tmp_path / "worse").best_epoch == 2
+    history = Run.open(tmp_path / "worse").history
+    assert [row["valid_mrr"] for row in history] == [None, 0.5, 0.4]
+    assert state(tmp_path / "worse")["stopping"] == {"best": 0.5, "best_epoch": 2, "count": 0}
+
+
+def test_decay_stops_where_averaging_sets_the_rate(graph: KnowledgeGraph, tmp_path: Path) -> None:
+    config = settings(
+        "swa.enabled=true",
+        "swa.start=3",
+        "swa.every=1",
+        "swa.lr=0.5",
+        "training.lr=0.1",
+        "training.lr_decay=0.5",
+        "training.epochs=15",
+        "training.patience=0",
+    )
+    train(graph, config, tmp_path / "run")
+    rates = [row["lr"] for row in Run.open(tmp_path / "run").history]
+    assert rates[:3] == [0.1, 0.05, 0.025]
+    steps = [0.025 + (0.5 - 0.025) * (1 - math.cos(math.pi * i / 10)) / 2 for i in range(1, 11)]
+    assert rates[3:13] == pytest.approx(steps, rel=1e-9)
+    assert rates[13:] == pytest.approx([0.5, 0.5])
+
+
+def test_two_stages_keep_the_tables_of_the_best_epoch_and_nothing_else(
+    graph: KnowledgeGraph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = settings("training.epochs=2", "pretrain.enabled=false")
+    scripted(monkeypatch, [0.2, 0.5])
+    train(graph, first, tmp_path / "first")
+    scripted(monkeypatch, [0.2, 0.5, 0.1, 0.3, 0.1, 0.1])
+    starts = []
+    original = stage_loop.StageLoop.__init__
+
+    def spy(self, kg, work, *rest):
+        starts.append(checkpoint.copy_weights(work.model))
+        original(self, kg, work, *rest)
+
+    monkeypatch.setattr(stage_loop.StageLoop, "__init__", spy)
+    train(graph, settings("pretrain.enabled=true", "training.epochs=3"), tmp_path / "both")
+    kept = checkpoint.unpack_weights(weights(tmp_path / "first"))
+    same = {name for name, value in starts[1].items() if torch.equal(value, kept[name])}
+    assert {"encoder.entity_table", "encoder.relation_table"} <= same
+    fresh = LinkPredictor.build(settings_model(graph), graph).state_dict()
+    untouched = {name for name, value in kept.items() if torch.equal(value, fresh[name])}
+    assert same - untouched == {"encoder.entity_table", "encoder.relation_table"}
+    history = Run.open(tmp_path / "both").history
+    assert [row["stage"] for row in history] == ["pretrain"] * 3 + ["train"] * 3
+
+
+def test_a_finished_run_in_place_of_the_first_stage_gives_the_same_bits(
+    graph: KnowledgeGraph, tmp_path: Path
+) -> None:
+    train(graph, settings("pretrain.enabled=true", "strategy.name=mixup"), tmp_path / "one")
+    train(graph, settings(), tmp_path / "first")
+    given = settings("strategy.name=mixup", f"pretrain.run={tmp_path / 'first'}")
+    train(graph, given, tmp_path / "second")
+    assert weights(tmp_path / "second") == weights(tmp_path / "one")
+
+
+def test_pretrained_tables_of_other_data_or_size_are_refused(
+    graph: KnowledgeGraph, tmp_path: Path
+) -> None:
+    train(graph, settings("training.epochs=1"), tmp_path / "first")
+    given = f"pretrain.run={tmp_path / 'first'}"
+    other = KnowledgeGraph.from_arrays(graph.train, entities=21, relations=2)
+    with pytest.raises(CheckpointError, match="its 20 entities are not the 21 of this graph"):
+        train(other, settings(given), tmp_path / "second")
+    with pytest.raises(CheckpointError, match=r"are \(20, 8\) .* set model.entity_dim to 8"):
+        train(graph, settings(given, "model.entity_dim=18"), tmp_path / "third")
+    with pytest.raises(CheckpointError, match="no such run folder"):
+        train(graph, settings("pretrain.run=/nowhere"), tmp_path / "fourth")
+
+
+def test_without_a_validation_split_all_epochs_run_and_the_last_weights_stay(
+    unvalidated: KnowledgeGraph, tmp_path: Path
+) -> None:
+    recorder = Recorder()
+    config = settings("training.patience=1")
+    result = train(unvalidated, config, tmp_path / "run", progress=recorder)
+    assert (result.best_epoch, result.epochs, result.valid) == (3, 3, None)
+    assert result.test is not None
+    assert any("No validation triples" in text for text in recorder.messages)
+    last = checkpoint.pack_weights(state(tmp_path / "run")["model"])
+    assert weights(tmp_path / "run") == last
+
+
+def test_a_loss_that_is_not_finite_stops_with_epoch_and_batch_and_keeps_the_best(
+    graph: KnowledgeGraph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    train(graph, settings("training.epochs=1"), tmp_path / "one")
+    original, calls = stage_loop.batch_loss, [0]
+
+    def broken(*arguments):
+        calls[0] += 1
+        terms = original(*arguments)
+        if calls[0] == batches + 2:
+            terms = type(terms)(**{**vars(terms), "loss": terms.loss * math.nan})
+        return terms
+
+    batches = Run.open(tmp_path / "one").history[0]["batches"]
+    monkeypatch.setattr(stage_loop, "batch_loss", broken)
+    with pytest.raises(NumericError, match=r"loss is nan in epoch 2, batch 2 .* of epoch 1, are kept"):
+        train(graph, settings(), tmp_path / "run")
+    assert weights(tmp_path / "run") == weights(tmp_path / "one")
+    assert Run.open(tmp_path / "run").model is not None
+
+
+def test_a_folder_with_something_in_it_is_refused_and_foreign_files_survive(
+    graph: KnowledgeGraph, tmp_path: Path
+) -> None:
+    (tmp_path / "notes.txt").write_text("mine")
+    with pytest.raises(CheckpointError, match="--overwrite"):
+        train(graph, settings(), tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]
+    train(graph, settings(), tmp_path, overwrite=True)
+    train(graph, settings("training.epochs=1"), tmp_path, overwrite=True)
+    assert (tmp_path / "notes.txt").read_text() == "mine"
+    assert len(Run.open(tmp_path).history) == 1
+
+
+def test_wrong_options_are_refused_before_anything_is_written(
+    graph: KnowledgeGraph, tmp_path: Path
+) -> None:
+    with pytest.raises(ConfigError, match="training.batch_size 1000 exceeds"):
+        train(graph, settings("training.batch_size=1000"), tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
+def test_the_same_seed_gives_the_same_bits_and_another_does_not(
+    graph: KnowledgeGraph, tmp_path: Path
+) -> None:
+    torch.manual_seed(1)
+    train(graph, settings("training.epochs=1"), tmp_path / "a")
+    torch.manual_seed(2)
+    before = torch.get_rng_state()
+    train(graph, settings("training.epochs=1"), tmp_path / "b")
+    assert torch.equal(torch.get_rng_state(), before)
+    train(graph, settings("training.epochs=1", "runtime.seed=1"), tmp_path / "c")
+    assert weights(tmp_path / "a") == weights(tmp_path / "b")
+    assert weights(tmp_path / "a") != weights(tmp_path / "c")
+
+
+def test_a_queries_remainder_and_batches_of_one_are_trained_on(
+    graph: KnowledgeGraph, tmp_path: Path
+) -> None:
+    queries = len(graph.train_index.heads)
+    for size in (1, queries - 1, queries):
+        config = settings(f"training.batch_size={size}", "training.epochs=1")
+        train(graph, config, tmp_path / str(size))
+        (row,) = Run.open(tmp_path / str(size)).history
+        assert row["batches"] == math.ceil(queries / size)
+        assert row["positives"] == graph.num_edges
+
+
+def test_resuming_a_finished_run_again_changes_nothing(
+    graph: KnowledgeGraph, tmp_path: Path
+) -> None:
+    train(graph, settings("training.validate_every=2"), tmp_path / "run")
+    before = weights(tmp_path / "run"), timeless(Run.open(tmp_path / "run").history)
+    continued(tmp_path / "run", settings("training.validate_every=2"))
+    assert (weights(tmp_path / "run"), timeless(Run.open(tmp_path / "run").history)) == before
+
+
+def test_metrics_hold_the_accounts_of_both_splits(graph: KnowledgeGraph, tmp_path: Path) -> None:
+    result = train(graph, settings(), tmp_path / "run")
+    stored = json.loads((tmp_path / "run" / "metrics.json").read_text())
+    assert stored["test"]["overall"] == result.test["overall"]
+    assert stored["valid"]["overall"]["queries"] == 10
+    history = Run.open(tmp_path / "run").history
+    assert stored["seconds"] == pytest.approx(sum(row["seconds"] for row in history))
+    best = max(row["valid_mrr"] for row in history)
+    assert stored["valid"]["overall"]["mrr"] == pytest.approx(best, rel=1e-12)
