@@ -1,0 +1,46 @@
+from __future__ import annotations
+
+import inspect
+import pickle
+
+import pytest
+
+from dglkgmix import errors
+
+KINDS = [
+    kind
+    for _, kind in inspect.getmembers(errors, inspect.isclass)
+    if issubclass(kind, errors.DglkgmixError)
+]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_message_is_what_is_shown(kind: type[errors.DglkgmixError]) -> None:
+    assert str(kind("a.tsv:3: bad")) == "a.tsv:3: bad"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_errors_cross_processes(kind: type[errors.DglkgmixError]) -> None:
+    again = pickle.loads(pickle.dumps(kind("bad")))
+    assert (type(again), str(again)) == (kind, "bad")
+
+
+@pytest.mark.parametrize(
+    ("kind", "builtin", "status"),
+    [
+        (errors.DataError, ValueError, 2),
+        (errors.UnknownNameError, ValueError, 2),
+        (errors.OutOfRangeError, IndexError, 2),
+        (errors.ConfigError, ValueError, 2),
+        (errors.CheckpointError, ValueError, 2),
+        (errors.NumericError, ArithmeticError, 1),
+        (errors.StorageError, OSError, 1),
+        (errors.DependencyError, ImportError, 1),
+    ],
+)
+def test_each_is_the_built_in_that_users_catch(
+    kind: type[errors.DglkgmixError], builtin: type[Exception], status: int
+) -> None:
+    with pytest.raises(builtin):
+        raise kind("bad")
+    assert kind.exit_status == status
