@@ -14,6 +14,7 @@ from dglkgmix.models.encoder import Encoder
 from dglkgmix.models.lookup import Lookup
 from dglkgmix.models.options import ModelOptions, settled
 from dglkgmix.models.rescal import RESCAL
+from dglkgmix.models.rgcn import RGCN
 from dglkgmix.models.transe import TransE
 from dglkgmix.models.tucker import TuckER
 
@@ -28,7 +29,7 @@ DECODERS: dict[str, type[Decoder]] = {
     "rescal": RESCAL,
     "transe": TransE,
 }
-ENCODERS: dict[str, type[Encoder]] = {"lookup": Lookup}
+ENCODERS: dict[str, type[Encoder]] = {"lookup": Lookup, "rgcn": RGCN}
 
 
 def build_decoder(options: ModelOptions) -> Decoder:
@@ -53,10 +54,26 @@ def build_encoder(options: ModelOptions, kg: KnowledgeGraph, decoder: Decoder) -
     Raises:
         ConfigError: an unknown name, or options that do not fit the dimension.
     """
-    sizes = (kg.num_entities, kg.num_query_relations, decoder.entity_dim, decoder.relation_dim)
+    dims = (decoder.entity_dim, decoder.relation_dim)
     if options.encoder == "lookup":
-        return Lookup(*sizes)
+        return Lookup(kg.num_entities, kg.num_query_relations, *dims)
+    if options.encoder == "rgcn":
+        return _rgcn(options, kg, *dims)
     raise ConfigError(f"model.encoder is {options.encoder!r}: use one of {', '.join(ENCODERS)}")
+
+
+def _rgcn(options: ModelOptions, kg: KnowledgeGraph, entity_dim: int, relation_dim: int) -> Encoder:
+    return RGCN(
+        kg,
+        entity_dim,
+        relation_dim,
+        layers=options.layers,
+        decomposition=options.decomposition,
+        bases=options.bases,
+        dropout=options.encoder_dropout,
+        edge_dropout=options.edge_dropout,
+        fanout=options.fanout,
+    )
 
 
 def _conve(options: ModelOptions, entity_dim: int, relation_dim: int) -> Decoder:

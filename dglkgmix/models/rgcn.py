@@ -1,0 +1,148 @@
+"""R-GCN encoder: an entity's vector is made of its neighbours' (method, Decoders)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor, nn
+
+from dglkgmix.errors import ConfigError
+from dglkgmix.models.dropout import Dropout
+from dglkgmix.models.encoder import Encoder, Vectors
+from dglkgmix.models.neighbour_sampling import NeighbourSampler
+from dglkgmix.models.neighbourhood import Neighbourhood, thinned, with_reciprocals
+from dglkgmix.models.rgcn_layer import BasisMatrices, BlockMatrices, RelationMatrices, RGCNLayer
+
+if TYPE_CHECKING:
+    from dglkgmix.kg.graph import KnowledgeGraph
+
+
+class RGCN(Encoder):
+    """Layers of relational graph convolution over the training graph, reciprocal edges included.
+
+    The embedding tables are the input; relations go to the decoder as they are. Dropout thins the
+    input of each layer; ReLU stands between layers.
+
+    Args:
+        kg: the graph; its training edges carry the messages.
+        entity_dim, relation_dim: De and Dr.
+        layers: how many, at least 1.
+        decomposition: "basis" or "block".
+        bases: number of bases or of diagonal blocks.
+        dropout: on the input of each layer.
+        edge_dropout: probability with which each edge of a training batch is hidden, together
+            with its reciprocal.
+        fanout: in-edges drawn for each node and layer in training; 0 takes all. Eval mode always
+            takes all.
+
+    Raises:
+        ConfigError: an option out of its range.
+    """
+
+    def __init__(
+        self,
+        kg: KnowledgeGraph,
+        entity_dim: int,
+        relation_dim: int,
+        *,
+        layers: int = 1,
+        decomposition: str = "basis",
+        bases: int = 30,
+        dropout: float = 0.0,
+        edge_dropout: float = 1.0,
+        fanout: int = 0,
+    ) -> None:
+        _check(layers, bases, edge_dropout, fanout)
+        super().__init__(kg.num_entities, kg.num_query_relations, entity_dim, relation_dim)
+        self.kg = _Shared(kg)
+        self.edge_dropout = edge_dropout
+        self.fanout = fanout
+        self.dropout = Dropout(dropout)
+        self.layers = nn.ModuleList(
+            RGCNLayer(
+                _matrices(decomposition, kg.num_query_relations, entity_dim, bases), entity_dim
+            )
+            for _ in range(layers)
+        )
+
+    def encode(
+        self,
+        hidden_edges: Tensor | None = None,
+        nodes: Tensor | None = None,
+        generator: torch.Generator | None = None,
+    ) -> Vectors:
+        """Pass the messages; see :meth:`Encoder.encode`.
+
+        Samples only in training with a fanout; without ``nodes`` then around all entities. Works
+        in the precision of the tables, also under autocast.
+        """
+        hidden = self._hidden(hidden_edges, generator)
+        with torch.autocast(self.entity_table.device.type, enabled=False):
+            if self.training and self.fanout > 0:
+                return self._encode_sampled(hidden, nodes, generator)
+            hoods = [self.kg.full] * len(self.layers)
+            return Vectors(self._pass(self.entity_table, hoods, hidden), self.relation_table)
+
+    def _hidden(self, edges: Tensor | None, generator: torch.Generator | None) -> Tensor | None:
+        if edges is None or not self.training or self.edge_dropout == 0 or len(edges) == 0:
+            return None
+        both = with_reciprocals(edges, self.kg.graph.num_edges)
+        return thinned(both, self.edge_dropout, generator)
+
+    def _encode_sampled(
+        self, hidden: Tensor | None, nodes: Tensor | None, generator: torch.Generator | None
+    ) -> Vectors:
+        entities = len(self.entity_table)
+        wanted = torch.arange(entities) if nodes is None else torch.unique(nodes.cpu())
+        seed = int(torch.randint(2**31 - 1, (), generator=generator))
+        sampler = NeighbourSampler(self.kg.graph, self.fanout, len(self.layers))
+        sources, hoods = sampler.draw(wanted, None if hidden is None else hidden.cpu(), seed)
+        device = self.entity_table.device
+        features = self.entity_table.index_select(0, sources.to(device))
+        encoded = self._pass(features, hoods, None)  # (T, De)
+        if nodes is None:
+            return Vectors(encoded, self.relation_table)
+        position = torch.full((entities,), -1).index_copy_(0, wanted, torch.arange(len(wanted)))
+        return Vectors(encoded, self.relation_table, position.to(device))
+
+    def _pass(self, features: Tensor, hoods: list[Neighbourhood], hidden: Tensor | None) -> Tensor:
+        for depth, (layer, hood) in enumerate(zip(self.layers, hoods, strict=True)):
+            if depth:
+                features = torch.relu(features)
+            features = layer(self.dropout(features), hood, hidden)
+        return features
+
+    def reset_parameters(self) -> None:
+        """Draw the layers' weights afresh; the embedding tables stay."""
+        for layer in self.layers:
+            if isinstance(layer, RGCNLayer):
+                layer.reset_parameters()
+
+
+class _Shared:
+    """The graph and its full neighbourhood, which copies of a model share."""
+
+    def __init__(self, kg: KnowledgeGraph) -> None:
+        self.graph = kg
+        self.full = Neighbourhood.full(kg)
+
+    def __deepcopy__(self, memo: dict[int, object]) -> _Shared:
+        return self
+
+
+def _check(layers: int, bases: int, edge_dropout: float, fanout: int) -> None:
+    if layers < 1 or bases < 1:
+        raise ConfigError(f"model.layers {layers} and model.bases {bases} must be at least 1")
+    if not 0 <= edge_dropout <= 1:
+        raise ConfigError(f"model.edge_dropout is {edge_dropout}: it must be in [0, 1]")
+    if fanout < 0:
+        raise ConfigError(f"model.fanout is {fanout}: it must be 0 (all neighbours) or more")
+
+
+def _matrices(decomposition: str, relations: int, dim: int, bases: int) -> RelationMatrices:
+    if decomposition == "basis":
+        return BasisMatrices(relations, dim, bases)
+    if decomposition == "block":
+        return BlockMatrices(relations, dim, bases)
+    raise ConfigError(f"model.decomposition is {decomposition!r}: use 'basis' or 'block'")
