@@ -7,6 +7,7 @@ import re
 import statistics
 import sys
 from collections.abc import Iterator
+from functools import cache
 from itertools import chain
 from pathlib import Path
 
@@ -63,6 +64,7 @@ def label(path: Path) -> str:
     return str(path.relative_to(ROOT))
 
 
+@cache
 def tree(path: Path) -> ast.Module:
     return ast.parse(path.read_text(encoding="utf-8"))
 
@@ -84,12 +86,17 @@ def runtime_imports(path: Path) -> list[str]:
     """All but what stands under ``if TYPE_CHECKING``."""
     for_types = {
         id(node)
-        for block in ast.walk(tree := ast.parse(path.read_text(encoding="utf-8")))
+        for block in ast.walk(tree(path))
         if isinstance(block, ast.If) and "TYPE_CHECKING" in ast.unparse(block.test)
         for statement in block.body
         for node in ast.walk(statement)
     }
-    return [name for node in ast.walk(tree) if id(node) not in for_types for name in imported(node)]
+    return [
+        name
+        for node in ast.walk(tree(path))
+        if id(node) not in for_types
+        for name in imported(node)
+    ]
 
 
 def top_imports(path: Path) -> list[str]:
@@ -212,7 +219,7 @@ def test_no_file_speaks_of_one_machine() -> None:
 
 
 def mirror(path: Path) -> Path:
-    """``dglkgmix/kg/degrees.py`` -> ``tests/kg/test_degrees.py``, ``_dgl.py`` -> ``test_dgl.py``."""
+    """``dglkgmix/kg/index.py`` -> ``tests/kg/test_index.py``, ``_dgl.py`` -> ``test_dgl.py``."""
     inner = path.relative_to(ROOT / "dglkgmix" if path.is_relative_to(ROOT / "dglkgmix") else ROOT)
     return ROOT / "tests" / inner.parent / f"test_{inner.stem.strip('_')}.py"
 
