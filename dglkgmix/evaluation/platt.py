@@ -24,7 +24,8 @@ class Platt:
 
     def logit(self, scores: Array) -> Array:
         """(N,) log odds, float64."""
-        return self.scale * np.asarray(scores, dtype=np.float64) + self.offset
+        logits: Array = self.scale * np.asarray(scores, dtype=np.float64) + self.offset
+        return logits
 
     def probability(self, scores: Array) -> Array:
         """(N,) probabilities, float64."""
@@ -39,7 +40,8 @@ def sigmoid(logits: Array) -> Array:
 
 def log_loss(logits: Array, labels: Array) -> Array:
     """(N,) −log p of each label, from log odds: finite wherever they are."""
-    return np.maximum(logits, 0) - labels * logits + np.log1p(np.exp(-np.abs(logits)))
+    losses: Array = np.maximum(logits, 0) - labels * logits + np.log1p(np.exp(-np.abs(logits)))
+    return losses
 
 
 def fit_platt(scores: Array, labels: Array) -> Platt:

@@ -15,6 +15,8 @@ import torch
 from torch import Tensor
 
 from dglkgmix.errors import ConfigError, NumericError
+from dglkgmix.evaluation.grouping import Pairs
+from dglkgmix.evaluation.known_answers import KnownAnswers, SameType
 from dglkgmix.evaluation.queries import EvalQueries
 from dglkgmix.evaluation.scorer import Scorer
 
@@ -61,7 +63,7 @@ def rank(
         scorer: the model.
         queries: Q queries with answers.
         known: every known triple, both directions; each is removed once, the answer never.
-        block: scores held at once.
+        block: scores held at once (and as many comparisons).
         candidates: (E,) node types; only entities of the answer's type are its rivals.
 
     Raises:
@@ -71,37 +73,11 @@ def rank(
     if block < 1:
         raise ConfigError(f"block must be at least 1, not {block}: it is the scores held at once")
     with torch.no_grad():
-        groups = _Groups(queries)
-        counter = _Counter(scorer, queries, known, block, candidates)
-        return counter.ranks(groups)
-
-
-class _Groups:
-    """Distinct (head, relation) pairs, those with most answers first, and the queries of each.
-
-    ``order[starts[u] : starts[u + 1]]`` are the queries of pair u. As numbers of answers descend,
-    the pairs with more than j answers are a prefix of any run of pairs.
-    """
-
-    def __init__(self, queries: EvalQueries) -> None:
-        stride = int(queries.heads.max()) + 1 if len(queries) else 1
-        keys, inverse, counts = torch.unique(
-            queries.relations * stride + queries.heads, return_inverse=True, return_counts=True
-        )
-        by_count = torch.argsort(counts, descending=True, stable=True)
-        position = torch.empty_like(by_count)
-        position[by_count] = torch.arange(len(by_count))
-        self.heads, self.relations = (keys % stride)[by_count], (keys // stride)[by_count]
-        self.counts = counts[by_count]
-        self.order = torch.argsort(position[inverse], stable=True)
-        self.starts = torch.nn.functional.pad(self.counts.cumsum(0), (1, 0))
-
-    def __len__(self) -> int:
-        return len(self.heads)
+        return _Counter(scorer, queries, known, block, candidates).ranks()
 
 
 class _Counter:
-    """Counts, for each query, the rivals above and at the answer's score."""
+    """Counts, for each query, the entities above and at least at the answer's score."""
 
     def __init__(
         self,
@@ -112,22 +88,26 @@ class _Counter:
         types: Tensor | None,
     ) -> None:
         self.scorer, self.queries, self.known, self.types = scorer, queries, known, types
+        self.same_type = None if types is None else SameType(types, queries.answers)
         self.width = min(block, scorer.num_entities, EXACT)
         self.rows = max(1, min(block // self.width, MAX_ROWS))
         self.score = torch.empty(len(queries), dtype=torch.float32)
         self.above, self.at_least, self.removed = torch.zeros((3, len(queries)), dtype=torch.long)
+        self.verdict: Tensor | None = None
 
-    def ranks(self, groups: _Groups) -> Ranks:
-        for first in range(0, len(groups), self.rows):
-            self._count(_Rows(groups, slice(first, min(first + self.rows, len(groups)))))
-        # The answer's own score is at least itself, which is the 1 of its rank.
-        optimistic, pessimistic = 1 + self.above, self.at_least
+    def ranks(self) -> Ranks:
+        for pairs in Pairs.group(self.queries).blocks(self.rows):
+            self._count(pairs)
+        # Known answers were taken off with the answer among them, where it is known; it stays.
+        q = self.queries
+        own = self.known.contains(q.heads, q.relations, q.answers).long()
+        optimistic, pessimistic = 1 + self.above, self.at_least + own
         return Ranks(
             score=self.score,
             rank=(optimistic + pessimistic).double() / 2,
             optimistic=optimistic,
             pessimistic=pessimistic,
-            candidates=self._pool() - self.removed,
+            candidates=self._pool() - self.removed + own,
         )
 
     def _pool(self) -> Tensor:
@@ -136,38 +116,41 @@ class _Counter:
             return torch.full((len(self.queries),), self.scorer.num_entities)
         return torch.bincount(self.types)[self.types[self.queries.answers]]
 
-    def _count(self, rows: _Rows) -> None:
-        slices = _Slices(self, rows)
-        for start, stop, scores in slices:
-            self._read_targets(rows, start, stop, scores)
-        known_rows, known_tails = self.known.tails_of(rows.heads, rows.relations)
-        for start, stop, scores in slices:
-            inside = (known_tails >= start) & (known_tails < stop)
-            known = _Known(known_rows[inside], known_tails[inside], scores, start)
-            self._compare(rows, start, scores, known)
+    def _count(self, pairs: Pairs) -> None:
+        slices = _Slices(self, pairs)
+        asked = pairs.queries
+        for start, scores in slices:
+            self._read_answers(asked, pairs.rows, start, scores)
+        known, target = KnownAnswers(self.known, pairs), self.score[asked]
+        for start, scores in slices:
+            self._compare(pairs, start, scores)
+            above, at_least, all_ = known.count(scores, start, target, self.same_type)
+            self.above[asked] -= above
+            self.at_least[asked] -= at_least
+            self.removed[asked] += all_
 
-    def _read_targets(self, rows: _Rows, start: int, stop: int, scores: Tensor) -> None:
-        answers = self.queries.answers[rows.all]
-        inside = (answers >= start) & (answers < stop)
-        values = scores[
-            rows.row_of_all[inside].to(scores.device), (answers[inside] - start).to(scores.device)
-        ]
-        self.score[rows.all[inside]] = values.to(self.score.device)
+    def _read_answers(self, asked: Tensor, rows: Tensor, start: int, scores: Tensor) -> None:
+        answers = self.queries.answers[asked]
+        inside = (answers >= start) & (answers < start + scores.shape[1])
+        at = rows[inside].to(scores.device), (answers[inside] - start).to(scores.device)
+        self.score[asked[inside]] = scores[at].cpu()
 
-    def _compare(self, rows: _Rows, start: int, scores: Tensor, known: _Known) -> None:
-        """Count one answer of each row at a time: no score is copied, no pair expanded."""
-        verdict = torch.empty_like(scores)
-        weights = self._type_columns(start, scores)
-        for asked in rows.rounds():
+    def _compare(self, pairs: Pairs, start: int, scores: Tensor) -> None:
+        """Count against one answer of each row at a time, so that no score is copied."""
+        columns = self._type_columns(start, scores)
+        for asked in pairs.rounds():
             target = self.score[asked].to(scores.device)[:, None]
-            part, out = scores[: len(asked)], verdict[: len(asked)]
-            answers = self.queries.answers[asked]
-            above = self._sum(torch.gt(part, target, out=out), answers, weights)
-            at_least = self._sum(torch.ge(part, target, out=out), answers, weights)
-            known_above, known_at_least, removed = known.count(target[:, 0], answers, self.types)
-            self.above[asked] += above - known_above
-            self.at_least[asked] += at_least - known_at_least
-            self.removed[asked] += removed
+            part, verdict = scores[: len(asked)], self._verdict(scores)[: len(asked)]
+            torch.gt(part, target, out=verdict)
+            self.above[asked] += self._sum(verdict, asked, columns)
+            torch.ge(part, target, out=verdict)
+            self.at_least[asked] += self._sum(verdict, asked, columns)
+
+    def _verdict(self, scores: Tensor) -> Tensor:
+        """A buffer for comparisons, of the scores' shape. In float32: its sums are the fastest."""
+        if self.verdict is None:
+            self.verdict = torch.empty_like(scores)
+        return self.verdict[: scores.shape[0], : scores.shape[1]]
 
     def _type_columns(self, start: int, scores: Tensor) -> Tensor | None:
         """(width, T) 0/1 membership of the slice's entities in the T node types."""
@@ -177,93 +160,46 @@ class _Counter:
         columns = torch.nn.functional.one_hot(types, int(self.types.max()) + 1)
         return columns.to(device=scores.device, dtype=torch.float32)
 
-    def _sum(self, verdict: Tensor, answers: Tensor, columns: Tensor | None) -> Tensor:
-        """(n,) number of ones in each row, among entities of the answer's type where typed."""
-        if columns is None or self.types is None:
+    def _sum(self, verdict: Tensor, asked: Tensor, columns: Tensor | None) -> Tensor:
+        """(n,) number of ones in each row; with node types, among those of the answer's type."""
+        if columns is None or self.same_type is None:
             return verdict.sum(1).long().cpu()
-        own_type = self.types[answers].to(verdict.device)
+        own_type = self.same_type.own[asked].to(verdict.device)
         return (verdict @ columns).gather(1, own_type[:, None])[:, 0].long().cpu()
-
-
-class _Rows:
-    """A run of pairs: the rows of one block of scores."""
-
-    def __init__(self, groups: _Groups, span: slice) -> None:
-        self.heads, self.relations = groups.heads[span], groups.relations[span]
-        self.counts = groups.counts[span]
-        self.starts = groups.starts[span]
-        self.order = groups.order
-        first, last = int(self.starts[0]), int(self.starts[-1] + self.counts[-1])
-        self.all = groups.order[first:last]  # every query of the block
-        self.row_of_all = torch.repeat_interleave(self.counts)
-
-    def rounds(self) -> Iterator[Tensor]:
-        """Queries of the first n rows that have a j-th answer, for j = 0, 1, …; (n,) each."""
-        for j in range(int(self.counts[0])):
-            rows = int((self.counts > j).sum())
-            yield self.order[self.starts[:rows] + j]
 
 
 class _Slices:
     """Scores of a block of queries, entity slice by entity slice; kept where one slice is all."""
 
-    def __init__(self, counter: _Counter, rows: _Rows) -> None:
-        self.counter, self.rows = counter, rows
-        self.query: Any = counter.scorer.query(rows.heads, rows.relations)
-        self.single: Tensor | None = None
+    def __init__(self, counter: _Counter, pairs: Pairs) -> None:
+        self.counter, self.pairs = counter, pairs
+        self.query: Any = counter.scorer.query(pairs.heads, pairs.relations)
+        self.whole: Tensor | None = None
 
-    def __iter__(self) -> Iterator[tuple[int, int, Tensor]]:
+    def __iter__(self) -> Iterator[tuple[int, Tensor]]:
         total, width = self.counter.scorer.num_entities, self.counter.width
         for start in range(0, total, width):
-            stop = min(start + width, total)
-            yield start, stop, self._scores(start, stop, whole=width == total)
+            scores = self.whole if self.whole is not None else self._scores(start, start + width)
+            if width == total:
+                self.whole = scores
+            yield start, scores
 
-    def _scores(self, start: int, stop: int, *, whole: bool) -> Tensor:
-        if self.single is not None:
-            return self.single
+    def _scores(self, start: int, stop: int) -> Tensor:
+        stop = min(stop, self.counter.scorer.num_entities)
         scores = self.counter.scorer.scores(self.query, start, stop).float()
-        _check_finite(scores, self.rows, self.counter.queries)
-        if whole:
-            self.single = scores
+        # One sum a row is far cheaper than a look at each score; finite scores may overflow it.
+        if not bool(torch.isfinite(scores.sum(1)).all()):
+            _refuse_infinite(scores, self.pairs, self.counter.queries)
         return scores
 
 
-class _Known:
-    """Scores of the known answers of a block, in one slice of entities; rows ascending."""
-
-    def __init__(self, rows: Tensor, tails: Tensor, scores: Tensor, start: int) -> None:
-        self.rows, self.tails = rows, tails
-        self.scores = scores[rows.to(scores.device), (tails - start).to(scores.device)].cpu()
-
-    def count(
-        self, target: Tensor, answers: Tensor, types: Tensor | None
-    ) -> tuple[Tensor, Tensor, Tensor]:
-        """(n,) known answers above, at least at, and altogether, for the first n rows.
-
-        The answer itself is never among them; with node types, nor is an entity of another type.
-        """
-        stop = int(torch.searchsorted(self.rows, len(answers)))
-        rows, tails, scores = self.rows[:stop], self.tails[:stop], self.scores[:stop]
-        rivals = tails != answers[rows]
-        if types is not None:
-            rivals &= types[tails] == types[answers[rows]]
-        bar = target.cpu()[rows]
-        chosen = (rivals & (scores > bar), rivals & (scores >= bar), rivals)
-        above, at_least, all_ = (torch.bincount(rows[c], minlength=len(answers)) for c in chosen)
-        return above, at_least, all_
-
-
-def _check_finite(scores: Tensor, rows: _Rows, queries: EvalQueries) -> None:
-    # One sum a row is far cheaper than a look at each score; finite scores may overflow it.
-    if bool(torch.isfinite(scores.sum(1)).all()):
-        return
-    bad = ~torch.isfinite(scores).all(1)
+def _refuse_infinite(scores: Tensor, pairs: Pairs, queries: EvalQueries) -> None:
+    bad = ~torch.isfinite(scores)
     if not bool(bad.any()):
         return
-    row = int(bad.nonzero()[0, 0])
-    value = float(scores[row][~torch.isfinite(scores[row])][0])
-    query = queries.describe(int(rows.order[rows.starts[row]]))
+    row = int(bad.any(1).nonzero()[0, 0])
+    query = queries.describe(int(pairs.order[pairs.starts[row]]))
     raise NumericError(
-        f"the model scores {query} with {value}: ranks of such scores mean nothing. "
-        "The training has diverged; train again with a smaller learning rate"
+        f"the model scores {query} with {float(scores[row][bad[row]][0])}: "
+        "no rank can be told from scores that are not finite. Has the training diverged?"
     )

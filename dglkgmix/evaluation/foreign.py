@@ -1,0 +1,187 @@
+"""Ranks that another tool computed, read into a rank table (columns of the user's own file)."""
+
+from __future__ import annotations
+
+import csv
+import math
+import warnings
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from torch import Tensor
+
+from dglkgmix.errors import DataError, UnknownNameError
+from dglkgmix.evaluation.queries import DIRECTIONS, EvalQueries, evaluation_queries
+from dglkgmix.evaluation.rank_table import RANKS, RankTable
+
+if TYPE_CHECKING:
+    from dglkgmix.kg.graph import KnowledgeGraph
+
+REQUIRED = ("head", "relation", "tail", "direction", "rank")
+OPTIONAL = ("score", "rank_optimistic", "rank_pessimistic")
+Row = tuple[str, dict[str, Any]]  # where it stands, and its fields
+Key = tuple[int, int, int, int]
+
+
+def read_ranks(path: str | Path, kg: KnowledgeGraph, split: str) -> RankTable:
+    """The rank table of a ``.parquet``, ``.csv`` or ``.tsv`` file with the columns ``REQUIRED``.
+
+    ``score``, ``rank_optimistic`` and ``rank_pessimistic`` are read where they are. Degrees and
+    candidates are counted afresh from the graph. A triple that the split holds twice may stand
+    once or twice for each direction.
+
+    Raises:
+        DataError: a column, name, direction or rank that cannot be; a query twice, or one that
+            the split lacks, or none for a query of the split. The message names file and line.
+    """
+    path, queries = Path(path), evaluation_queries(kg, split)
+    positions = _positions(queries, kg)
+    values = {name: np.full(len(queries), np.nan) for name in (*RANKS, "score")}
+    filled: dict[Key, int] = defaultdict(int)
+    for where, row in _rows(path):
+        key = _key(where, row, kg)
+        if key not in positions:
+            raise DataError(f"{where}: {_describe(row)} is not in the {split} split")
+        if filled[key] == len(positions[key]):
+            raise DataError(f"{where}: {_describe(row)} has a rank already")
+        # A triple with duplicate rows takes the same rank for all of them until told otherwise.
+        for column, number in _numbers(where, row).items():
+            values[column][positions[key][filled[key] :]] = number
+        filled[key] += 1
+    _check_complete(path, queries, values["rank"])
+    candidates = count_candidates(queries, kg)
+    _warn_unfiltered(path, queries, values["rank"], candidates.numpy())
+    return RankTable.build(kg, queries, values | {"candidates": candidates.numpy()})
+
+
+def count_candidates(queries: EvalQueries, kg: KnowledgeGraph) -> Tensor:
+    """(Q,) entities left after filtering, the answer included; its node type's where typed."""
+    rows = kg.known_index.locate(queries.heads, queries.relations)
+    known = kg.known_index.indptr.diff()[rows]
+    if kg.node_types is None:
+        return kg.num_entities - known + 1
+    return kg.node_types.bincount()[kg.node_types[queries.answers]] - known + 1
+
+
+def _positions(queries: EvalQueries, kg: KnowledgeGraph) -> dict[Key, list[int]]:
+    found: dict[Key, list[int]] = defaultdict(list)
+    rows = zip(
+        queries.heads.tolist(),
+        (queries.relations % kg.num_relations).tolist(),
+        queries.answers.tolist(),
+        queries.direction.tolist(),
+        strict=True,
+    )
+    for index, (given, relation, answer, direction) in enumerate(rows):
+        head, tail = (answer, given) if direction else (given, answer)
+        found[head, relation, tail, direction].append(index)
+    return dict(found)
+
+
+def _key(where: str, row: dict[str, Any], kg: KnowledgeGraph) -> Key:
+    try:
+        head, tail = kg.entities.id(row["head"]), kg.entities.id(row["tail"])
+        relation = kg.relations.id(row["relation"])
+    except UnknownNameError as error:
+        raise UnknownNameError(f"{where}: {error}") from None
+    if row["direction"] not in DIRECTIONS:
+        raise DataError(
+            f"{where}: direction {row['direction']!r} is neither 'head' nor 'tail' "
+            "(the end that was asked for)"
+        )
+    return head, relation, tail, DIRECTIONS.index(row["direction"])
+
+
+def _numbers(where: str, row: dict[str, Any]) -> dict[str, float]:
+    numbers = {}
+    for column in ("rank", *OPTIONAL):
+        text = row.get(column)
+        if column != "rank" and text in {None, ""}:
+            continue
+        try:
+            number = float(text)  # type: ignore[arg-type]  # a missing rank is the error below
+        except (TypeError, ValueError):
+            raise DataError(f"{where}: {column} {text!r} is not a number") from None
+        if not math.isfinite(number):
+            raise DataError(f"{where}: {column} {text!r} is not finite")
+        if column != "score" and number < 1:
+            raise DataError(f"{where}: {column} {text} is below 1; ranks start at 1")
+        numbers[column] = number
+    return numbers
+
+
+def _rows(path: Path) -> Iterator[Row]:
+    if path.suffix == ".parquet":
+        return _parquet_rows(path)
+    if path.suffix in {".csv", ".tsv"}:
+        return _text_rows(path, "," if path.suffix == ".csv" else "\t")
+    raise DataError(f"{path}: ranks are read from .parquet, .csv or .tsv files")
+
+
+def _text_rows(path: Path, delimiter: str) -> Iterator[Row]:
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            reader = csv.reader(file, delimiter=delimiter, strict=True)
+            header = next(reader, [])
+            _check_columns(path, header)
+            for fields in reader:
+                where = f"{path}:{reader.line_num}"
+                if fields and len(fields) != len(header):
+                    raise DataError(f"{where}: {len(fields)} fields where {len(header)} belong")
+                if fields:
+                    yield where, dict(zip(header, fields, strict=True))
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise DataError(f"{path}: cannot be read: {error}") from error
+
+
+def _parquet_rows(path: Path) -> Iterator[Row]:
+    try:
+        table = pq.read_table(path)
+    except (pa.ArrowInvalid, OSError) as error:
+        raise DataError(f"{path}: cannot be read as Parquet: {error}") from error
+    _check_columns(path, table.column_names)
+    columns = [name for name in (*REQUIRED, *OPTIONAL) if name in table.column_names]
+    lists = [table.column(name).to_pylist() for name in columns]
+    for number, fields in enumerate(zip(*lists, strict=True), start=1):
+        yield f"{path}: row {number}", dict(zip(columns, fields, strict=True))
+
+
+def _check_columns(path: Path, header: list[str]) -> None:
+    missing = [name for name in REQUIRED if name not in header]
+    if missing:
+        raise DataError(
+            f"{path}: column {missing[0]!r} is missing; ranks need the columns "
+            f"{', '.join(REQUIRED)} (and score, where there is one)"
+        )
+
+
+def _describe(row: dict[str, Any]) -> str:
+    return f"({row['head']}, {row['relation']}, {row['tail']}), {row['direction']} asked for,"
+
+
+def _check_complete(path: Path, queries: EvalQueries, ranks: np.ndarray[Any, Any]) -> None:
+    missing = np.flatnonzero(np.isnan(ranks))
+    if len(missing):
+        raise DataError(
+            f"{path}: {len(missing):,} of {len(queries):,} queries have no rank; "
+            f"the first is {queries.describe(int(missing[0]))}"
+        )
+
+
+def _warn_unfiltered(
+    path: Path, queries: EvalQueries, ranks: np.ndarray[Any, Any], candidates: np.ndarray[Any, Any]
+) -> None:
+    beyond = np.flatnonzero(ranks > candidates)
+    if len(beyond):
+        first = int(beyond[0])
+        warnings.warn(
+            f"{path}: {len(beyond):,} ranks exceed the number of candidates left after filtering "
+            f"(the first, of {queries.describe(first)}: {ranks[first]:g} of {candidates[first]}). "
+            "Were they computed without the filter?",
+            stacklevel=3,
+        )
