@@ -19,7 +19,10 @@ def as_ids(values: Any, what: str, size: int) -> Tensor:
         DataError: numbers that are not integers.
         OutOfRangeError: an id below 0 or not below ``size``; it names the id.
     """
-    ids = torch.as_tensor(values)
+    try:
+        ids = torch.as_tensor(values)
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise DataError(f"{what} ids must be an array of integers: {error}") from None
     if ids.numel() == 0:
         return ids.to(torch.long)
     if ids.is_floating_point() or ids.is_complex() or ids.dtype == torch.bool:

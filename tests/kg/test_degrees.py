@@ -1,0 +1,227 @@
+from __future__ import annotations
+
+import time
+from collections import Counter
+from pathlib import Path
+
+import pytest
+import torch
+
+from dglkgmix.errors import ConfigError, DataError
+from dglkgmix.kg.degrees import (
+    DegreeBins,
+    degree_summary,
+    mixing_summary,
+    partner_counts,
+    query_degrees,
+)
+from dglkgmix.kg.graph import KnowledgeGraph
+
+Rows = dict[str, list[tuple[str, str, str]]]
+
+
+@pytest.fixture
+def kg(toy_rows: Rows) -> KnowledgeGraph:
+    """a likes b, b likes c, a likes c, d knows c, c knows c, d knows a (a 0 b 1 c 2 d 3 lone 4)."""
+    return KnowledgeGraph.from_names(**toy_rows)
+
+
+def random_graph(entities: int, relations: int, rows: int) -> KnowledgeGraph:
+    generator = torch.Generator().manual_seed(7)
+    columns = [
+        torch.randint(size, (rows,), generator=generator)
+        for size in (entities, relations, entities)
+    ]
+    return KnowledgeGraph.from_arrays(
+        torch.stack(columns, 1), entities=entities, relations=relations
+    )
+
+
+def test_degrees_of_the_toy_graph(kg: KnowledgeGraph) -> None:
+    degrees = kg.degrees
+    everyone = range(5)
+    # c: tail of b, a, d and c itself; head of itself, so the reciprocal loop makes five.
+    assert degrees.in_degree(everyone).tolist() == [3, 2, 5, 2, 0]
+    assert degrees.out_degree(everyone).tolist() == [3, 2, 5, 2, 0]
+    likes, knows, knows_back = 0, 1, 4
+    assert degrees.tail_relation(everyone, likes).tolist() == [0, 1, 2, 0, 0]
+    assert degrees.tail_relation(everyone, knows).tolist() == [1, 0, 2, 0, 0]
+    assert degrees.tail_relation(everyone, knows_back).tolist() == [0, 0, 1, 2, 0]
+    assert degrees.other_relation(everyone, knows).tolist() == [2, 2, 3, 2, 0]
+    # c knows c counts once: d knows c and c knows c.
+    assert degrees.relation_specific(everyone, knows).tolist() == [1, 0, 2, 2, 0]
+    assert degrees.relation_specific(everyone, knows_back).tolist() == [1, 0, 2, 2, 0]
+
+
+def test_every_degree_against_a_count_over_tuples(kg: KnowledgeGraph) -> None:
+    check_against_tuples(kg)
+
+
+def test_every_degree_against_a_count_over_tuples_at_random() -> None:
+    check_against_tuples(random_graph(12, 3, 150))
+
+
+def check_against_tuples(kg: KnowledgeGraph) -> None:
+    shift = kg.num_relations
+    edges = {(h, r, t) for h, r, t in kg.train.tolist()}
+    edges |= {(t, r + shift, h) for h, r, t in edges}
+    for v in range(kg.num_entities):
+        assert kg.degrees.in_degree(v) == sum(t == v for _, _, t in edges)
+        assert kg.degrees.out_degree(v) == sum(h == v for h, _, _ in edges)
+        for r in range(2 * shift):
+            tails = sum(t == v and q == r for _, q, t in edges)
+            either = sum(v in (h, t) and q == r for h, q, t in edges)
+            assert kg.degrees.tail_relation(v, r) == tails
+            assert kg.degrees.relation_specific(v, r) == either
+            assert kg.degrees.other_relation(v, r) == kg.degrees.in_degree(v) - tails
+
+
+def test_tail_relation_degree_is_what_dgl_says_of_an_edge_type(shared_data: Path) -> None:
+    from dglkgmix.kg.options import ReadOptions
+    from dglkgmix.kg.sources import load_folder
+
+    kg = load_folder(shared_data / "codex-s", ReadOptions())
+    everyone = torch.arange(kg.num_entities)
+    for relation in range(kg.num_query_relations):
+        by_dgl = kg.graph.in_degrees(etype=f"r{relation}")
+        assert torch.equal(kg.degrees.tail_relation(everyone, relation), by_dgl)
+
+
+def test_edge_degrees_follow_the_edges() -> None:
+    kg = random_graph(20, 4, 300)
+    counts = Counter((r, t) for _, r, t in kg.edges.tolist())
+    expected = [counts[r, t] for _, r, t in kg.edges.tolist()]
+    assert kg.degrees.edge_tail_relation.tolist() == expected
+    assert kg.degrees.num_pairs == len(counts)
+    assert sorted(kg.degrees.pair_degrees.tolist()) == sorted(counts.values())
+
+
+def test_shapes_broadcast(kg: KnowledgeGraph) -> None:
+    table = kg.degrees.tail_relation(torch.arange(5)[:, None], torch.arange(6)[None])
+    assert table.shape == (5, 6)
+    assert table.sum() == kg.num_edges
+    assert kg.degrees.in_degree(2).shape == ()
+
+
+@pytest.mark.parametrize("entity", [-1, 5, [0, 5], [[-1]]])
+def test_entities_outside_the_graph(kg: KnowledgeGraph, entity: object) -> None:
+    """Case 18."""
+    degrees = kg.degrees
+    for call in (degrees.in_degree, degrees.out_degree):
+        with pytest.raises(IndexError):
+            call(entity)
+    for call in (degrees.tail_relation, degrees.relation_specific, degrees.other_relation):
+        with pytest.raises(IndexError):
+            call(entity, 0)
+
+
+@pytest.mark.parametrize("relation", [-1, 6])
+def test_relations_outside_the_graph(kg: KnowledgeGraph, relation: int) -> None:
+    with pytest.raises(IndexError, match=f"no relation with id {relation}: ids run from 0 to 5"):
+        kg.degrees.tail_relation(0, relation)
+
+
+def test_thousands_of_relations_are_fast() -> None:
+    kg = random_graph(14_000, 7_000, 60_000)
+    begin = time.process_time()
+    assert len(kg.graph.etypes) == 14_000
+    assert kg.degrees.edge_tail_relation.sum() > 0
+    # 14,000 edge types are to take under 6 s; process time, as tests share a machine.
+    assert time.process_time() - begin < 6
+
+
+def test_bins() -> None:
+    bins = DegreeBins()
+    assert bins.names == ("zero", "low", "medium", "high")
+    assert bins.assign([0, 1, 9, 10, 49, 50, 10_000]).tolist() == [0, 1, 1, 2, 2, 3, 3]
+    assert bins.assign(torch.tensor([[5], [0]])).tolist() == [[1], [0]]
+    assert bins.count([0, 3, 4]) == {"zero": 1, "low": 2, "medium": 0, "high": 0}
+    assert len(bins) == 4
+
+
+def test_bins_of_other_edges_are_named_by_interval() -> None:
+    bins = DegreeBins.parse("1,5")
+    assert bins.names == ("[0,1)", "[1,5)", "[5,inf)")
+    assert bins.assign([0, 4, 5]).tolist() == [0, 1, 2]
+    assert bins == DegreeBins([1, 5])
+    assert len({bins, DegreeBins([1, 5]), DegreeBins()}) == 2
+    assert repr(bins) == "DegreeBins((1, 5))"
+
+
+@pytest.mark.parametrize("edges", [[], [0, 5], [5, 5], [5, 1], [1.5], [True]])
+def test_edges_that_make_no_bins(edges: list[int]) -> None:
+    with pytest.raises(ConfigError, match="bins"):
+        DegreeBins(edges)
+
+
+@pytest.mark.parametrize("text", ["", "1,,5", "a", "5,1", "1.5"])
+def test_texts_that_make_no_bins(text: str) -> None:
+    with pytest.raises(ConfigError, match="bins: edges must be whole, positive and ascending"):
+        DegreeBins.parse(text)
+
+
+def test_negative_degrees_are_refused() -> None:
+    with pytest.raises(DataError, match="negative"):
+        DegreeBins().assign([-1])
+
+
+def test_query_degrees_are_those_of_the_answers(kg: KnowledgeGraph) -> None:
+    # test: (d, likes, c) and (lone, knows, c); answers c, c, then d and lone asked backwards.
+    assert query_degrees(kg, "test").tolist() == [2, 2, 0, 0]
+
+
+def test_partners_against_their_definition() -> None:
+    kg = random_graph(9, 2, 120)
+    edges = kg.edges.tolist()
+    for rule, legal in {
+        "any": lambda e, f: True,
+        "strict": lambda e, f: f[0] != e[0] and f[1] != e[1],
+    }.items():
+        expected = [sum(f[2] == e[2] and f != e and legal(e, f) for f in edges) for e in edges]
+        assert partner_counts(kg, rule).tolist() == expected
+
+
+def test_mixing_summary_of_the_toy_graph(kg: KnowledgeGraph) -> None:
+    # All 12 edges are below 3; every tail has another edge, so each has min(1, …) = 1 partner.
+    assert mixing_summary(kg, 3, 1, "any") == {
+        "below_threshold": 12,
+        "without_partner": 0,
+        "synthetic_per_epoch": 12,
+    }
+    # A degree equal to the threshold is not below it: 2 is the degree of eight edges.
+    assert mixing_summary(kg, 2, 5, "any")["below_threshold"] == 4
+    assert mixing_summary(kg, 0, 5, "any") == {
+        "below_threshold": 0,
+        "without_partner": 0,
+        "synthetic_per_epoch": 0,
+    }
+
+
+def test_one_edge_each_leaves_no_partner() -> None:
+    kg = KnowledgeGraph.from_arrays([[0, 0, 1]])
+    assert mixing_summary(kg, 5, 5, "any") == {
+        "below_threshold": 2,
+        "without_partner": 2,
+        "synthetic_per_epoch": 0,
+    }
+
+
+@pytest.mark.parametrize(
+    ("threshold", "partners", "rule", "what"),
+    [(-1, 5, "any", "threshold"), (5, -1, "any", "partners"), (5, 5, "both", "partner_rule")],
+)
+def test_settings_that_make_no_sense(
+    kg: KnowledgeGraph, threshold: int, partners: int, rule: str, what: str
+) -> None:
+    with pytest.raises(ConfigError, match=what):
+        mixing_summary(kg, threshold, partners, rule)
+
+
+def test_summary_has_the_keys_of_the_command(kg: KnowledgeGraph) -> None:
+    summary = degree_summary(kg, DegreeBins(), 5, 5, "any")
+    assert list(summary) == [
+        "pairs", "below_threshold", "without_partner", "synthetic_per_epoch", "bins",
+    ]  # fmt: skip
+    assert summary["pairs"] == len({(r, t) for _, r, t in kg.edges.tolist()})
+    assert summary["bins"]["test"] == {"zero": 2, "low": 2, "medium": 0, "high": 0}
+    assert sum(summary["bins"]["train"].values()) == 12

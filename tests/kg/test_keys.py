@@ -1,0 +1,46 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from dglkgmix.errors import DataError, OutOfRangeError
+from dglkgmix.kg.keys import as_ids, find, first_of_each, triple_keys
+
+TRIPLES = torch.tensor([[2, 0, 1], [0, 1, 2], [2, 0, 1], [0, 1, 0], [0, 0, 2]])
+
+
+@pytest.mark.parametrize("num_entities", [3, 3_000_000_000], ids=["packed", "beyond 63 bits"])
+def test_keys_sort_as_rows_do(num_entities: int) -> None:
+    keys = triple_keys(TRIPLES, num_entities, 2)
+    order = sorted(range(5), key=lambda i: (TRIPLES[i].tolist(), i))
+    assert torch.sort(keys, stable=True).indices.tolist() == order
+    assert keys[0] == keys[2]
+    assert len(keys.unique()) == 4
+
+
+def test_first_of_each_keeps_the_order_of_appearance() -> None:
+    assert first_of_each(torch.tensor([5, 3, 5, 1, 3])).tolist() == [0, 1, 3]
+    assert first_of_each(torch.tensor([], dtype=torch.long)).tolist() == []
+
+
+def test_find() -> None:
+    keys = torch.tensor([2, 4, 9])
+    assert find(keys, torch.tensor([[9, 3], [2, 10]])).tolist() == [[2, -1], [0, -1]]
+    assert find(torch.tensor([], dtype=torch.long), torch.tensor([1])).tolist() == [-1]
+
+
+@pytest.mark.parametrize("values", [3, [0, 3], np.array([1, 3], np.int32), torch.tensor([[3]])])
+def test_ids_keep_their_shape_and_are_checked(values: object) -> None:
+    assert as_ids(values, "entity", 4).shape == torch.as_tensor(values).shape
+    with pytest.raises(OutOfRangeError, match="no entity with id 3: ids run from 0 to 2"):
+        as_ids(values, "entity", 3)
+
+
+def test_ids_below_zero_and_of_other_kinds() -> None:
+    with pytest.raises(IndexError, match="no relation with id -1"):
+        as_ids([0, -1], "relation", 3)
+    for values in ([0.5], [True], ["a"]):
+        with pytest.raises(DataError, match="integers"):
+            as_ids(values, "entity", 3)
+    assert as_ids([], "entity", 3).tolist() == []

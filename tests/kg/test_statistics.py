@@ -1,0 +1,52 @@
+from __future__ import annotations
+
+from dglkgmix.kg.graph import KnowledgeGraph
+
+
+def test_everything_is_counted() -> None:
+    """Case 37, and names that only some splits have."""
+    kg = KnowledgeGraph.from_names(
+        train=[
+            ("a", "r", "b"), ("a", "r", "b"), ("a", "r", "b"),
+            ("b", "s", "b"), ("b", "s", "b"), ("c", "r", "a"),
+        ],
+        valid=[("a", "only_valid", "v"), ("x", "both", "a"), ("a", "r", "b")],
+        test=[
+            ("a", "r", "b"),     # in train and valid, too
+            ("b", "new", "a"),   # a r b is in train: leaks under another relation
+            ("b", "s", "b"),     # its reverse is itself, in train
+            ("t", "both", "x"),
+            ("t", "both", "x"),
+        ],
+    )  # fmt: skip
+    assert kg.summary() == {
+        "entities": 6,
+        "relations": 5,
+        "train": 6,
+        "valid": 3,
+        "test": 5,
+        "duplicates": 4,
+        "overlap": 2,
+        "reciprocal_leakage": 2,
+        "self_loops": 1,
+        "entities_only_in_valid": 1,
+        "entities_only_in_test": 1,
+        "relations_only_in_valid": 1,
+        "relations_only_in_test": 1,
+        "entities_not_in_train": 3,
+        "relations_not_in_train": 3,
+    }
+
+
+def test_a_graph_without_faults() -> None:
+    summary = KnowledgeGraph.from_arrays([[0, 0, 1]]).summary()
+    assert {key: value for key, value in summary.items() if value} == {
+        "entities": 2,
+        "relations": 1,
+        "train": 1,
+    }
+
+
+def test_direction_matters_for_leakage() -> None:
+    kg = KnowledgeGraph.from_arrays([[0, 0, 1]], test=[[0, 1, 1], [1, 0, 0]])
+    assert kg.summary()["reciprocal_leakage"] == 1

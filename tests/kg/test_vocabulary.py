@@ -1,0 +1,69 @@
+from __future__ import annotations
+
+import pickle
+
+import pyarrow as pa
+import pytest
+
+from dglkgmix.errors import DataError, OutOfRangeError, UnknownNameError
+from dglkgmix.kg.vocabulary import Vocabulary
+
+COUNTRIES = Vocabulary(["Germany", "France", "NA", "nan"], "entity")
+
+
+def test_ids_are_positions_and_names_come_back() -> None:
+    assert [COUNTRIES.id(name) for name in COUNTRIES] == [0, 1, 2, 3]
+    assert COUNTRIES.ids(["nan", "Germany"]).tolist() == [3, 0]
+    assert [COUNTRIES[i] for i in range(4)] == ["Germany", "France", "NA", "nan"]
+    assert len(COUNTRIES) == 4
+    assert "NA" in COUNTRIES
+    assert "na" not in COUNTRIES
+
+
+def test_unknown_name_is_told_with_close_matches() -> None:
+    with pytest.raises(UnknownNameError, match=r"unknown entity 'germny'; close.*'Germany'"):
+        COUNTRIES.id("germny")
+    with pytest.raises(UnknownNameError) as caught:
+        COUNTRIES.ids(["France", "qqqqqqqq"])
+    assert str(caught.value) == "unknown entity 'qqqqqqqq'"
+
+
+def test_close_matches_ignore_case() -> None:
+    assert COUNTRIES.close_to("FRANCE") == ["France"]
+
+
+def test_close_matches_in_a_large_vocabulary() -> None:
+    large = Vocabulary([f"Q{i}" for i in range(30_000)] + ["Barcelona"], "entity")
+    assert large.close_to("Barcelna") == ["Barcelona"]
+
+
+@pytest.mark.parametrize("index", [-1, 4])
+def test_ids_outside_are_index_errors(index: int) -> None:
+    with pytest.raises(OutOfRangeError, match=f"no entity with id {index}"):
+        COUNTRIES[index]
+
+
+@pytest.mark.parametrize(
+    ("names", "what"),
+    [
+        (["a", "b", "a"], "relation name 'a' occurs twice"),
+        (["a", ""], "id 1 has an empty name"),
+        (["a", "\ud800"], "UTF-8"),
+        (["a", 7], "7 is a int"),
+    ],
+)
+def test_names_that_cannot_be(names: list[str], what: str) -> None:
+    with pytest.raises(DataError, match=what):
+        Vocabulary(names, "relation")
+
+
+def test_arrow_holds_the_names_in_order() -> None:
+    assert COUNTRIES.arrow().equals(pa.array(["Germany", "France", "NA", "nan"], pa.large_string()))
+
+
+def test_equality_and_pickle() -> None:
+    copy = pickle.loads(pickle.dumps(COUNTRIES))
+    assert copy == COUNTRIES
+    assert hash(copy) == hash(COUNTRIES)
+    assert copy != Vocabulary(list(COUNTRIES), "relation")
+    assert repr(copy) == "Vocabulary(4 names of kind 'entity')"
