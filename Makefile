@@ -27,7 +27,7 @@ define environment
 			"$(if $(PYTHON),($(PYTHON) is $$($(PYTHON) -V 2>&1 | head -n 1)))" >&2; exit 1; }
 	@echo "Setting up $(1) (a few minutes the first time)"
 	@[ "$$($(1)/bin/python -V 2>&1)" = "$$($(PYTHON) -V)" ] || $(PYTHON) -m venv --clear $(1)
-	@$(1)/bin/python -m pip install --quiet --disable-pip-version-check $(2)
+	@PYTHONWARNINGS=ignore $(1)/bin/python -m pip install --quiet --disable-pip-version-check $(2)
 	@touch $@
 endef
 
