@@ -34,3 +34,8 @@ class ComplEx(Decoder):
         along, across = relation.chunk(2, dim=1)
         parts = (real * along - imaginary * across, real * across + imaginary * along)
         return torch.cat(parts, dim=1)
+
+    def squared_moduli(self, vectors: Tensor) -> Tensor:
+        """|x|² (B, D / 2) of the complex numbers."""
+        real, imaginary = vectors.chunk(2, dim=1)
+        return real.square() + imaginary.square()

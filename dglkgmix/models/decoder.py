@@ -58,6 +58,10 @@ class Decoder(nn.Module):
         scores = torch.bmm(candidates, query.unsqueeze(2)).squeeze(2)
         return scores if bias is None else scores + bias
 
+    def squared_moduli(self, vectors: Tensor) -> Tensor:
+        """|x|² of each number of entity or relation vectors (B, D): what penalties are made of."""
+        return vectors.square()
+
     def start_tables(self, entities: Tensor, relations: Tensor) -> None:
         """Fill embedding tables (E, De) and (2R, Dr) with the values a training starts from."""
         nn.init.xavier_normal_(entities)

@@ -16,7 +16,7 @@ _DEVICE_BLOCK = 2**28
 
 
 class CandidateScores(Function):
-    """Scores (B, K): ``query[b] · entities[candidates[b, k]] + bias[candidates[b, k]]``.
+    """Scores (B, K): ``query[b] · entities[candidates[b, k]]``.
 
     The plain way, a gather and a batched product, keeps B x K vectors and spends most of its time
     on a matrix-vector product and on scattering their gradients: this one takes about a quarter
@@ -24,26 +24,21 @@ class CandidateScores(Function):
     """
 
     @staticmethod
-    def forward(  # noqa: PLR0917 - autograd passes them by position
-        ctx: Any,
-        query: Tensor,
-        entities: Tensor,
-        bias: Tensor | None,
-        candidates: Tensor,
-        sparse: bool,
+    def forward(
+        ctx: Any, query: Tensor, entities: Tensor, candidates: Tensor, sparse: bool
     ) -> Tensor:
-        """Query (B, D), entities (E, D), bias (E,), candidates (B, K) long to scores (B, K).
+        """Query (B, D), entities (E, D), candidates (B, K) long to scores (B, K).
 
         With ``sparse``, the gradient of ``entities`` is a sparse tensor.
         """
         wide = query.to(torch.promote_types(query.dtype, torch.float32))
         scores = wide.new_empty(candidates.shape)
-        for rows in _blocks(candidates, query):
-            table = _vectors(entities, candidates[rows], wide)
-            product = torch.bmm(wide[rows].unsqueeze(1), table.transpose(1, 2))
-            scores[rows] = product.squeeze(1)
-        if bias is not None:
-            scores += bias[candidates]
+        # What is gathered is used once: casting it for a faster product would not pay.
+        with torch.autocast(query.device.type, enabled=False):
+            for rows in _blocks(candidates, query):
+                table = _vectors(entities, candidates[rows], wide)
+                product = torch.bmm(wide[rows].unsqueeze(1), table.transpose(1, 2))
+                scores[rows] = product.squeeze(1)
         ctx.save_for_backward(wide, entities, candidates)
         ctx.sparse = sparse
         return scores
@@ -51,30 +46,22 @@ class CandidateScores(Function):
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, upstream: Tensor) -> tuple[Tensor | None, ...]:
-        """Upstream gradient (B, K) to those of query, entities and bias."""
+        """Upstream gradient (B, K) to those of query and entities."""
         query, entities, candidates = ctx.saved_tensors
-        wants_query, wants_entities, wants_bias = ctx.needs_input_grad[:3]
-        by_query = _query_gradient(upstream, query, entities, candidates) if wants_query else None
-        by_entity = by_bias = None
-        if wants_entities:
+        by_query = by_entity = None
+        if ctx.needs_input_grad[0]:
+            by_query = _query_gradient(upstream, query, entities, candidates)
+        if ctx.needs_input_grad[1]:
             gradient = _sparse_gradient if ctx.sparse else _entity_gradient
             by_entity = gradient(upstream, query, entities, candidates)
-        if wants_bias:
-            by_bias = upstream.new_zeros(len(entities))
-            by_bias.index_add_(0, candidates.reshape(-1), upstream.reshape(-1))
-        return by_query, by_entity, by_bias, None, None
+        return by_query, by_entity, None, None
 
 
 def candidate_scores(
-    query: Tensor,
-    entities: Tensor,
-    bias: Tensor | None,
-    candidates: Tensor,
-    *,
-    sparse: bool = False,
+    query: Tensor, entities: Tensor, candidates: Tensor, *, sparse: bool = False
 ) -> Tensor:
     """Scores (B, K) in float32 or wider; see :class:`CandidateScores`."""
-    inputs = (query, entities, bias, candidates, sparse)
+    inputs = (query, entities, candidates, sparse)
     scores: Tensor = CandidateScores.apply(*inputs)  # type: ignore[no-untyped-call]
     return scores
 

@@ -1,0 +1,129 @@
+"""A batch together with what a strategy adds to it: everything that ids decide, ready to move."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from dglkgmix.sampling.negatives import TripleBatch
+from dglkgmix.sampling.queries import QueryBatch
+from dglkgmix.training.config import TrainingConfig
+from dglkgmix.training.losses import Offsets
+from dglkgmix.training.strategies import Strategy, SyntheticBatch
+
+
+@dataclass(frozen=True, eq=False)
+class PreparedBatch:
+    """What :func:`dglkgmix.training.batch_loss.batch_loss` works on.
+
+    Attributes:
+        batch: queries (1-N) or triples with negatives (1-K).
+        weights: (P,) factors of the positives' terms, or None for 1.
+        scale: factor of all terms, which brings their weights to mean 1.
+        terms: number of terms of L_KG, which "mean" divides by; counted only where it matters.
+        synthetic: the batch's synthetic samples, or None.
+        offsets: what is added to scores in training: sparse in 1-N, (B, 1 + K) in 1-K, or None.
+    """
+
+    batch: QueryBatch | TripleBatch
+    weights: Tensor | None
+    scale: float
+    terms: int
+    synthetic: SyntheticBatch | None
+    offsets: Offsets | Tensor | None
+
+    def to(self, device: torch.device | str, *, non_blocking: bool = False) -> PreparedBatch:
+        """The same on another device, but for the ids of edges, which strategies look up."""
+        moved: PreparedBatch = _moved(self, torch.device(device), non_blocking)
+        return moved
+
+    @property
+    def hidden_edges(self) -> Tensor:
+        """Rows of ``kg.edges`` whose tails are asked for: an encoder must not read them."""
+        edges = self.batch.edges
+        if self.synthetic is None:
+            return edges
+        return torch.cat([edges, self.synthetic.partners.to(edges.device)])
+
+    def nodes(self) -> Tensor | None:
+        """Entities whose vectors the batch needs, distinct; None for all of them (1-N)."""
+        if isinstance(self.batch, QueryBatch):
+            return None
+        ids = [self.batch.heads, self.batch.tails, self.batch.negatives.view(-1)]
+        if self.synthetic is not None:
+            ids.append(self.synthetic.second[:, 0])
+        return torch.cat(ids).unique()  # type: ignore[no-untyped-call,no-any-return]
+
+
+def prepare(
+    batch: QueryBatch | TripleBatch,
+    strategy: Strategy,
+    training: TrainingConfig,
+    num_entities: int,
+) -> PreparedBatch:
+    """What ``strategy`` adds to a batch. Needs no model: it may run ahead of the device."""
+    edges = batch.edges.cpu()
+    weights = strategy.positive_weights(edges)
+    terms = 0
+    if strategy.scaled or training.reduction == "mean":
+        terms = _count_terms(batch, training.loss, num_entities)
+    return PreparedBatch(
+        batch=batch,
+        weights=weights,
+        scale=_scale(weights, terms) if strategy.scaled else 1.0,
+        terms=terms,
+        synthetic=strategy.synthetic(edges),
+        offsets=_offsets(batch, strategy),
+    )
+
+
+def _count_terms(batch: QueryBatch | TripleBatch, loss: str, num_entities: int) -> int:
+    if loss == "ce":
+        return len(batch.tails)
+    if isinstance(batch, QueryBatch):
+        return len(batch) * num_entities
+    return len(batch) + int(batch.mask.sum())
+
+
+def _scale(weights: Tensor | None, terms: int) -> float:
+    """Factor that brings the weights of all terms to mean 1; all but the positives weigh 1."""
+    if weights is None:
+        return 1.0
+    return terms / (terms + float((weights.double() - 1).sum()))
+
+
+def _offsets(batch: QueryBatch | TripleBatch, strategy: Strategy) -> Offsets | Tensor | None:
+    if strategy.adjustment is None:
+        return None
+    relations = batch.relations.cpu()
+    if isinstance(batch, QueryBatch):
+        return strategy.adjustment.entries(relations)
+    return strategy.adjustment.at(relations, candidates(batch).cpu())
+
+
+def candidates(batch: TripleBatch) -> Tensor:
+    """The tail of each triple, then its negatives, (B, 1 + K)."""
+    return torch.cat([batch.tails.unsqueeze(1), batch.negatives], 1)
+
+
+def _moved(item: Any, device: torch.device, non_blocking: bool) -> Any:
+    if isinstance(item, Tensor):
+        return item.to(device, non_blocking=non_blocking)
+    if not dataclasses.is_dataclass(item) or isinstance(item, type):
+        return item
+    moved = {
+        name: _moved(value, device, non_blocking)
+        for name, value in _parts(item)
+        if name not in ("edges", "partners")
+    }
+    return dataclasses.replace(item, **moved)
+
+
+def _parts(item: Any) -> Iterator[tuple[str, Any]]:
+    for field in dataclasses.fields(item):
+        yield field.name, getattr(item, field.name)

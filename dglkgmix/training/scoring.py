@@ -1,0 +1,54 @@
+"""Scores of queries against all entities or against candidates, the cheaper way."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from dglkgmix.models.encoder import Vectors
+from dglkgmix.models.link_predictor import LinkPredictor
+from dglkgmix.training.losses import candidate_scores
+
+# A product with all entities costs per score about this fraction of what a gathered candidate
+# costs, gradients included: 1/20 in float32 on the CPU (measured at d = 200), less elsewhere.
+_PRODUCT_ADVANTAGE = {"cpu": 20}
+_PRODUCT_ADVANTAGE_ELSEWHERE = 100
+
+
+def bias_of(model: LinkPredictor, wanted: bool) -> Tensor | None:
+    """The per-entity bias (E,) where there is one and it is wanted."""
+    return model.bias if wanted else None
+
+
+def scores_of_candidates(
+    model: LinkPredictor, vectors: Vectors, query: Tensor, candidates: Tensor, *, with_bias: bool
+) -> Tensor:
+    """Scores (B, K) in float32 or wider of queries (B, D) against candidate ids (B, K).
+
+    Through all entities where that is cheaper, else through the candidates alone.
+    """
+    if not model.decoder.is_bilinear:
+        return _wide(model.score(vectors, query, candidates, with_bias))
+    if full_product_pays(vectors, candidates):
+        scores = _wide(model.decoder.score_all(query, vectors.entities, None))
+        scores = scores.gather(1, candidates)
+    else:
+        rows = candidates if vectors.position is None else vectors.position[candidates]
+        scores = candidate_scores(query, vectors.entities, rows, sparse=vectors.sparse)
+    bias = bias_of(model, with_bias)
+    if bias is None:
+        return scores
+    # Unlike bias[candidates], whose gradient is summed in no fixed order.
+    return scores + bias.index_select(0, candidates.reshape(-1)).view_as(candidates)
+
+
+def full_product_pays(vectors: Vectors, candidates: Tensor) -> bool:
+    """Whether scoring all entities costs less than gathering candidates (B, K)."""
+    if vectors.position is not None or vectors.sparse:
+        return False
+    advantage = _PRODUCT_ADVANTAGE.get(candidates.device.type, _PRODUCT_ADVANTAGE_ELSEWHERE)
+    return len(vectors.entities) <= advantage * candidates.shape[1]
+
+
+def _wide(scores: Tensor) -> Tensor:
+    return scores.to(torch.promote_types(scores.dtype, torch.float32))

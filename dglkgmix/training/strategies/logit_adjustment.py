@@ -1,0 +1,69 @@
+"""Logit adjustment: train on s + τ · log p(t | r), rank with s (after Menon et al., 2021)."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from dglkgmix.errors import ConfigError
+from dglkgmix.kg.graph import KnowledgeGraph
+from dglkgmix.kg.keys import find
+from dglkgmix.sampling.ragged import expand
+from dglkgmix.training.config import StrategyConfig, TrainingConfig
+from dglkgmix.training.losses import Offsets
+from dglkgmix.training.strategies.base import Strategy
+
+
+class LogitAdjustment(Strategy):
+    """p(t | r) = (c + a) / (n + a |V|): c of the n training triples of r have the tail t.
+
+    Raises:
+        ConfigError: binary cross-entropy, or a pseudo-count a that is not above 0.
+    """
+
+    def __init__(
+        self, kg: KnowledgeGraph, config: StrategyConfig, training: TrainingConfig
+    ) -> None:
+        super().__init__(kg, config, training)
+        if training.loss != "ce":
+            raise ConfigError(
+                "strategy.name is 'logit-adjustment', which needs softmax cross-entropy: "
+                "set training.loss to 'ce' (--loss ce)"
+            )
+        self.adjustment = LogPrior(kg, config.tau, config.adjustment_smoothing)
+
+
+class LogPrior:
+    """τ · log p(t | r), less what it is for tails that r never has.
+
+    That is τ · log(1 + c / a) for the tails that r has in training, and 0 for all others: one
+    number for each pair, never one for each relation and entity.
+
+    Raises:
+        ConfigError: a pseudo-count that is not above 0.
+    """
+
+    def __init__(self, kg: KnowledgeGraph, tau: float, smoothing: float) -> None:
+        if smoothing <= 0:
+            raise ConfigError(
+                f"strategy.adjustment_smoothing is {smoothing}: it must be above 0, or tails "
+                "that a relation never has would get minus infinity"
+            )
+        self._num_entities = kg.num_entities
+        keys = kg.edges[:, 1] * kg.num_entities + kg.edges[:, 2]
+        self._keys, counts = torch.unique(keys, return_counts=True)
+        self._values = (tau * torch.log1p(counts.double() / smoothing)).float()
+        sizes = torch.bincount(self._keys // kg.num_entities, minlength=kg.num_query_relations)
+        self._indptr = torch.cat([torch.zeros(1, dtype=torch.long), sizes.cumsum(0)])
+
+    def entries(self, relations: Tensor) -> Offsets:
+        """Of queries with relations (B,): one entry for each training tail of the relation."""
+        begin = self._indptr[relations]
+        rows, positions = expand(begin, self._indptr[relations + 1] - begin)
+        tails = self._keys[positions] % self._num_entities
+        return Offsets(rows, tails, self._values[positions])
+
+    def at(self, relations: Tensor, candidates: Tensor) -> Tensor:
+        """Of candidates (B, C) of queries with relations (B,), (B, C)."""
+        position = find(self._keys, relations.unsqueeze(1) * self._num_entities + candidates)
+        return torch.where(position < 0, 0.0, self._values[position])
