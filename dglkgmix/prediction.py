@@ -1,0 +1,229 @@
+"""Names in, answers out: tails, heads, or relations of a pair."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor
+
+from dglkgmix.errors import ConfigError, NumericError
+from dglkgmix.evaluation.platt import Platt
+from dglkgmix.evaluation.scorer import Scorer
+from dglkgmix.kg.degrees import DegreeBins
+
+if TYPE_CHECKING:
+    from dglkgmix.kg.graph import KnowledgeGraph
+
+
+@dataclass(frozen=True)
+class Query:
+    """Two names of a triple; the third, None, is asked for.
+
+    Raises:
+        ConfigError: not exactly two of the three are given.
+    """
+
+    head: str | None = None
+    relation: str | None = None
+    tail: str | None = None
+
+    def __post_init__(self) -> None:
+        if [self.head, self.relation, self.tail].count(None) != 1:
+            raise ConfigError(
+                "a query gives two of head, relation and tail, and asks for the third; "
+                f"given: {', '.join(self.given) or 'none'}"
+            )
+
+    @property
+    def given(self) -> dict[str, str]:
+        """The names that are given, by role."""
+        roles = {"head": self.head, "relation": self.relation, "tail": self.tail}
+        return {role: name for role, name in roles.items() if name is not None}
+
+    @property
+    def asked(self) -> str:
+        """The role that is asked for."""
+        return next(r for r in ("head", "relation", "tail") if r not in self.given)
+
+
+@dataclass(frozen=True)
+class Answer:
+    """One candidate for the name asked for.
+
+    Attributes:
+        name: of the entity or relation.
+        score: the model's.
+        probability: calibrated, None where the model has no calibration.
+        degree: training triples of the query's relation into the predicted entity; for a relation
+            asked for, into the given tail.
+        bin: of the degree.
+        known: whether train, valid or test hold the triple.
+        trained: whether training triples hold the name at all.
+    """
+
+    name: str
+    score: float
+    probability: float | None
+    degree: int
+    bin: str
+    known: bool
+    trained: bool
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """Answers to a query, best first, and what speaks against trusting them."""
+
+    query: Query
+    answers: list[Answer]
+    warnings: list[str]
+
+
+class Predictor:
+    """Answers queries by names with any scorer.
+
+    Args:
+        kg: the graph that the scorer was trained on.
+        scorer: the model.
+        platt: turns scores into probabilities; None leaves them out.
+        bins: of the degrees that come with every answer.
+    """
+
+    def __init__(
+        self,
+        kg: KnowledgeGraph,
+        scorer: Scorer,
+        platt: Platt | None = None,
+        bins: DegreeBins | None = None,
+    ) -> None:
+        self.kg, self.scorer, self.platt = kg, scorer, platt
+        self.bins = bins or DegreeBins()
+        self._trained = {
+            "entity": torch.bincount(kg.edges[:, 2], minlength=kg.num_entities) > 0,
+            "relation": torch.bincount(kg.edges[:, 1], minlength=kg.num_query_relations) > 0,
+        }
+
+    def predict(self, query: Query, *, top: int = 10, new_only: bool = False) -> Prediction:
+        """The ``top`` best answers; with ``new_only``, of those that no split holds.
+
+        Equal scores come in the order of the vocabulary. Entities of a node type that the
+        relation's training triples never lead to are no candidates.
+
+        Raises:
+            UnknownNameError: a name that the graph lacks; the message lists close matches.
+            ConfigError: ``top`` is below 1.
+            NumericError: a score is not finite.
+        """
+        if top < 1:
+            raise ConfigError(f"top must be at least 1, not {top}: it is the number of answers")
+        candidates = self._candidates(query)
+        with torch.no_grad():
+            scores = self._scores(candidates)
+        if not bool(torch.isfinite(scores).all()):
+            raise NumericError(f"the model's scores for {query.given} are not all finite")
+        known = self._known(candidates)
+        allowed = self._allowed(candidates)
+        best = _best(scores, allowed & ~known if new_only else allowed, top)
+        answers = self._answers(candidates, best, scores[best], known[best])
+        return Prediction(query, answers, self._warnings(query))
+
+    def _candidates(self, query: Query) -> _Candidates:
+        """The triples among which the query chooses, as the model is asked: tails are scored."""
+        kg, asked = self.kg, query.asked
+        ids = {
+            role: (kg.relations if role == "relation" else kg.entities).id(name)
+            for role, name in query.given.items()
+        }
+        if asked == "relation":
+            every_relation = torch.arange(kg.num_relations)
+            return _Candidates(ids["head"], every_relation, torch.tensor([ids["tail"]]), asked)
+        reciprocal = kg.num_relations if asked == "head" else 0
+        relation = torch.tensor([ids["relation"] + reciprocal])
+        given = ids["tail" if asked == "head" else "head"]
+        return _Candidates(given, relation, torch.arange(kg.num_entities), asked)
+
+    def _scores(self, candidates: _Candidates) -> Tensor:
+        """(C,)."""
+        relations = candidates.relations
+        query = self.scorer.query(torch.full_like(relations, candidates.head), relations)
+        if candidates.asked == "relation":
+            return self.scorer.gather(query, candidates.tails.expand(len(relations), 1))[:, 0].cpu()
+        return self.scorer.scores(query, 0, self.kg.num_entities)[0].cpu()
+
+    def _known(self, candidates: _Candidates) -> Tensor:
+        """(C,) bool: some split holds the triple."""
+        head, relations, tails = candidates.head, candidates.relations, candidates.tails
+        if candidates.asked == "relation":
+            return self.kg.known_index.contains(torch.full_like(relations, head), relations, tails)
+        known = torch.zeros(self.kg.num_entities, dtype=torch.bool)
+        known[self.kg.known_index.tails_of(torch.tensor([head]), relations)[1]] = True
+        return known
+
+    def _allowed(self, candidates: _Candidates) -> Tensor:
+        """(C,) bool: of a node type that the relation leads to in training."""
+        types = self.kg.node_types
+        everything = torch.ones(max(len(candidates.relations), len(candidates.tails))).bool()
+        if candidates.asked == "relation" or types is None:
+            return everything
+        tails = self.kg.edges[self.kg.edges[:, 1] == candidates.relations, 2]
+        return torch.isin(types, types[tails]) if len(tails) else everything
+
+    def _answers(
+        self, candidates: _Candidates, best: Tensor, scores: Tensor, known: Tensor
+    ) -> list[Answer]:
+        kind = "relation" if candidates.asked == "relation" else "entity"
+        names = self.kg.relations if kind == "relation" else self.kg.entities
+        relations, tails = candidates.relations, candidates.tails
+        columns = (relations[best], tails) if kind == "relation" else (relations, tails[best])
+        degrees = self.kg.degrees.tail_relation(columns[1], columns[0])
+        chances = self._probabilities(scores)
+        return [
+            Answer(
+                name=names[index],
+                score=float(scores[place]),
+                probability=chances[place],
+                degree=int(degrees[place]),
+                bin=self.bins.names[int(self.bins.assign(degrees[place]))],
+                known=bool(known[place]),
+                trained=bool(self._trained[kind][index]),
+            )
+            for place, index in enumerate(best.tolist())
+        ]
+
+    def _probabilities(self, scores: Tensor) -> list[float | None]:
+        if self.platt is None:
+            return [None] * len(scores)
+        return [float(p) for p in self.platt.probability(scores.numpy())]
+
+    def _warnings(self, query: Query) -> list[str]:
+        found = []
+        for role, name in query.given.items():
+            kind = "relation" if role == "relation" else "entity"
+            names = self.kg.relations if kind == "relation" else self.kg.entities
+            if not self._trained[kind][names.id(name)]:
+                found.append(
+                    f"{kind} {name!r} is in no training triple: its vector is untrained, "
+                    "and answers that rest on it mean little"
+                )
+        return found
+
+
+@dataclass(frozen=True)
+class _Candidates:
+    """C triples (head, relations, tails); either relations or tails is a single one."""
+
+    head: int
+    relations: Tensor
+    tails: Tensor
+    asked: str
+
+
+def _best(scores: Tensor, allowed: Tensor, top: int) -> Tensor:
+    """Positions of the ``top`` greatest allowed scores; equal ones in their order."""
+    places = allowed.nonzero()[:, 0]
+    if len(places) > top:
+        least = scores[places].topk(top).values[-1]
+        places = places[scores[places] >= least]
+    return places[torch.sort(scores[places], descending=True, stable=True).indices][:top]
