@@ -1,0 +1,297 @@
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from dglkgmix.errors import DataError, StorageError, UnknownNameError
+from dglkgmix.kg import catalog
+from dglkgmix.kg.catalog import Entry
+from tests.kg import mirror as faults
+from tests.kg.mirror import Mirror
+from tests.kg.test_archives import packed
+
+FILES = {
+    "train": b"a\tr\tb\nb\tr\tc\n",
+    "valid": b"a\tr\tc\n",
+    "test": b"c\tr\ta\n",
+}
+# By hand: the lines of each file in the order of their bytes, each with LF.
+SORTED = {**FILES}
+
+
+@pytest.fixture
+def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty cache folder."""
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
+    monkeypatch.setenv("DGLKGMIX_DATA", str(tmp_path / "store"))
+    return tmp_path / "store"
+
+
+@pytest.fixture
+def mirror(store: Path) -> Iterator[Mirror]:
+    with faults.running() as server:
+        yield server
+
+
+def toy(urls: dict[str, str], archive: bytes | None = None) -> Entry:
+    return Entry(
+        name="toy",
+        summary="a toy",
+        entities=3,
+        relations=1,
+        train=2,
+        valid=1,
+        test=1,
+        licence="MIT",
+        citation="none",
+        urls=urls,
+        digests={split: hashlib.sha256(text).hexdigest() for split, text in SORTED.items()},
+        archive_sha256=hashlib.sha256(archive).hexdigest() if archive else None,
+    )
+
+
+def from_files(mirror: Mirror) -> Entry:
+    return toy({split: mirror.add(f"/{split}.txt", text) for split, text in FILES.items()})
+
+
+def from_archive(mirror: Mirror, archive: bytes | None = None) -> Entry:
+    archive = archive or packed(*((f"{split}.txt", text) for split, text in FILES.items()))
+    return toy({"archive": mirror.add("/toy.tar.gz", archive)}, archive)
+
+
+def kept(store: Path) -> list[Path]:
+    return [path for path in store.rglob("*") if path.is_file()] if store.exists() else []
+
+
+class TestEntries:
+    def test_the_names(self) -> None:
+        assert catalog.names() == (
+            *("world", "fb15k-237", "nell-995", "codex-s", "codex-m", "wn18rr", "umls"),
+        )
+        assert all(catalog.is_known(name) for name in catalog.names())
+        assert not catalog.is_known("FB15k-237")
+
+    @pytest.mark.parametrize("name", catalog.names())
+    def test_every_entry_is_complete(self, name: str) -> None:
+        entry = catalog.entry(name)
+        assert entry.name == name
+        assert entry.bundled == (name == "world")
+        assert all(url.startswith("https://") for url in entry.urls.values())
+        assert set(entry.urls) in ({"train", "valid", "test"}, {"archive"}, set())
+        assert ("archive" in entry.urls) == (entry.archive_sha256 is not None)
+        assert set(entry.digests) == {"train", "valid", "test"}
+        sums = [*entry.digests.values(), *entry.file_sha256.values()]
+        assert all(len(bytes.fromhex(digest)) == 32 for digest in sums)
+        assert all((entry.licence, entry.citation, entry.summary))
+
+    def test_an_unknown_name_lists_close_matches(self) -> None:
+        with pytest.raises(UnknownNameError, match="'FB15K237': did you mean fb15k-237"):
+            catalog.entry("FB15K237")
+        with pytest.raises(UnknownNameError, match="there are world, fb15k-237, nell-995"):
+            catalog.fetch("zzz")
+
+
+class TestCacheFolder:
+    def test_the_variable_comes_first(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("DGLKGMIX_DATA", "~/graphs")
+        monkeypatch.setenv("XDG_CACHE_HOME", "/caches")
+        monkeypatch.setenv("HOME", "/users/me")
+        assert catalog.cache_folder() == Path("/users/me/graphs")
+
+    @pytest.mark.parametrize(
+        ("xdg", "folder"),
+        [
+            ("/caches", "/caches/dglkgmix"),
+            ("", "/users/me/.cache/dglkgmix"),
+            ("relative", "/users/me/.cache/dglkgmix"),
+        ],
+    )
+    def test_else_the_platform_says(
+        self, xdg: str, folder: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("DGLKGMIX_DATA", "")
+        monkeypatch.setenv("XDG_CACHE_HOME", xdg)
+        monkeypatch.setenv("HOME", "/users/me")
+        assert catalog.cache_folder() == Path(folder)
+
+    def test_a_user_without_home_is_told_what_to_do(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        def homeless() -> Path:
+            raise RuntimeError("no home")
+
+        monkeypatch.delenv("DGLKGMIX_DATA", raising=False)
+        monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+        monkeypatch.setattr(Path, "home", homeless)
+        with pytest.raises(StorageError, match="DGLKGMIX_DATA"):
+            catalog.cache_folder()
+
+
+class TestDigest:
+    def test_the_order_of_lines_and_their_ends_do_not_matter(self) -> None:
+        by_hand = hashlib.sha256(b"a\nb\nb\nc\xff\r.\n").hexdigest()
+        for content in (
+            b"b\na\nc\xff\r.\nb\n",
+            b"\r\nc\xff\r.\r\nb\r\n\n\nb\r\na",
+            b"a\nb\nb\nc\xff\r.",
+        ):
+            assert catalog.lines_digest(content) == by_hand
+        assert catalog.lines_digest(b"a\nb\nc\xff\r.\n") != by_hand
+        assert catalog.lines_digest(b"a \nb\nb\nc\xff\r.\n") != by_hand
+
+    def test_nothing_is_the_digest_of_nothing(self) -> None:
+        assert catalog.lines_digest(b"\n\r\n") == hashlib.sha256(b"").hexdigest()
+
+
+class TestFetch:
+    @pytest.mark.parametrize("make", [from_files, from_archive])
+    def test_downloads_once_then_works_offline(
+        self, make: object, mirror: Mirror, store: Path
+    ) -> None:
+        entry = make(mirror)
+        assert not catalog.is_cached(entry)
+        steps: list[str] = []
+        folder = catalog.fetch(entry, progress=lambda name, _done, _total: steps.append(name))
+        assert folder == store / "toy"
+        assert {path.stem: path.read_bytes() for path in kept(store)} == FILES
+        assert steps == [url.rpartition("/")[2] for url in entry.urls.values()]
+        assert catalog.is_cached(entry)
+        offline = {split: "http://127.0.0.1:1/gone" for split in entry.urls}
+        assert catalog.fetch(dataclasses.replace(entry, urls=offline)) == folder
+        assert len(mirror.asked) == len(entry.urls)
+
+    def test_another_order_and_other_line_ends_are_the_same_data(
+        self, mirror: Mirror, store: Path
+    ) -> None:
+        entry = from_files(mirror)
+        mirror.add("/train.txt", b"b\tr\tc\r\n\r\na\tr\tb")
+        catalog.fetch(entry)
+        assert (store / "toy" / "train.txt").read_bytes() == b"b\tr\tc\r\n\r\na\tr\tb"
+
+    @pytest.mark.parametrize("make", [from_files, from_archive])
+    @pytest.mark.parametrize(
+        ("answer", "error", "what"),
+        [
+            (faults.page, DataError, "a web page"),
+            (faults.half, StorageError, "broke off"),
+            (faults.gateway_timeout, StorageError, "HTTP status 504"),
+            (faults.silent, StorageError, "no answer within 0.4 s"),
+            (faults.stuck, StorageError, "no answer within 0.4 s"),
+            (faults.circle, StorageError, "in a circle"),
+            (faults.whole(b"a\tr\tz\n"), DataError, "nothing was kept"),
+            (faults.whole(b""), DataError, "nothing was kept"),
+        ],
+    )
+    def test_a_faulty_mirror_leaves_nothing_behind(
+        self,
+        make: object,
+        answer: faults.Answer,
+        error: type[Exception],
+        what: str,
+        mirror: Mirror,
+        store: Path,
+    ) -> None:
+        entry = make(mirror)
+        last = list(entry.urls.values())[-1]
+        mirror.add("/" + last.rpartition("/")[2], answer)
+        with pytest.raises(error) as caught:
+            catalog.fetch(entry, timeout=0.4)
+        message = str(caught.value)
+        assert message.startswith("toy: ")
+        assert what in message
+        assert last in message
+        assert f"lay train.txt, valid.txt and test.txt into {store / 'toy'}" in message
+        assert kept(store) == []
+        assert not (store / "toy").exists()
+
+    @pytest.mark.parametrize(
+        ("members", "what"),
+        [
+            ([("../train.txt", FILES["train"])], "no plain file train.txt"),
+            ([("train.txt", bytes(130 * 2**20))], "unpacks to more than"),
+            ([("train.txt", FILES["test"])], "holds another train.txt"),
+        ],
+        ids=["climbs", "bomb", "other content"],
+    )
+    def test_a_bad_archive_leaves_nothing_behind(
+        self, members: list[tuple[str, bytes]], what: str, mirror: Mirror, store: Path
+    ) -> None:
+        rest = [(f"{split}.txt", FILES[split]) for split in ("valid", "test")]
+        with pytest.raises(DataError, match=what):
+            catalog.fetch(from_archive(mirror, packed(*members, *rest)))
+        assert kept(store.parent) == []
+
+    def test_plain_files_count_as_the_cache(self, mirror: Mirror, store: Path) -> None:
+        entry = from_files(mirror)
+        (store / "toy").mkdir(parents=True)
+        for split, text in FILES.items():
+            (store / "toy" / f"{split}.txt").write_bytes(text.replace(b"\n", b"\r\n"))
+        assert catalog.fetch(entry) == store / "toy"
+        assert mirror.asked == []
+
+    def test_a_changed_file_is_named_and_left_alone(self, mirror: Mirror, store: Path) -> None:
+        entry = from_files(mirror)
+        changed = catalog.fetch(entry) / "valid.txt"
+        changed.write_bytes(b"mine\tr\tc\n")
+        with pytest.raises(DataError, match=f"toy: {changed} is not the published file"):
+            catalog.fetch(entry)
+        assert changed.read_bytes() == b"mine\tr\tc\n"
+
+    def test_a_removed_file_alone_is_fetched_again(self, mirror: Mirror, store: Path) -> None:
+        entry = from_files(mirror)
+        (catalog.fetch(entry) / "test.txt").unlink()
+        mirror.asked.clear()
+        catalog.fetch(entry)
+        assert mirror.asked == ["/test.txt"]
+        assert (store / "toy" / "test.txt").read_bytes() == FILES["test"]
+
+    @pytest.mark.parametrize("taken", ["store", "store/toy"])
+    def test_a_folder_that_cannot_be_made(self, taken: str, mirror: Mirror, store: Path) -> None:
+        entry = from_files(mirror)
+        place = store.parent / taken
+        place.parent.mkdir(exist_ok=True)
+        place.write_text("a file in the way")
+        with pytest.raises(StorageError, match="DGLKGMIX_DATA names another place"):
+            catalog.fetch(entry)
+        assert place.read_text() == "a file in the way"
+
+    def test_processes_at_the_same_time(self, mirror: Mirror, store: Path) -> None:
+        entry = from_files(mirror)
+
+        def slowly(handler: faults.Handler) -> None:
+            handler.wait(0.3)
+            faults.whole(FILES["train"])(handler)
+
+        mirror.add("/train.txt", slowly)
+        code = f"import sys; from dglkgmix.kg.catalog import Entry, fetch\nprint(fetch({entry!r}))"
+        processes = [
+            subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
+            for _ in range(3)
+        ]
+        outputs = [process.communicate(timeout=60)[0] for process in processes]
+        assert outputs == [f"{store / 'toy'}\n"] * 3
+        assert {path.stem: path.read_bytes() for path in kept(store)} == FILES
+
+
+def test_the_bundled_graph_needs_no_network(store: Path) -> None:
+    (store / "world").mkdir(parents=True)
+    (store / "world" / "train.txt").write_text("somebody's own\n")
+    folder = catalog.fetch("world")
+    entry = catalog.entry("world")
+    rows = {split: (folder / f"{split}.txt").read_bytes().count(b"\n") for split in FILES}
+    assert rows == {"train": entry.train, "valid": entry.valid, "test": entry.test}
+
+
+@pytest.mark.parametrize("name", ["fb15k-237", "nell-995", "codex-s", "codex-m"])
+def test_the_published_files_pass(
+    name: str, shared_data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DGLKGMIX_DATA", str(shared_data))
+    entry = catalog.entry(name)
+    folder = catalog.fetch(name)
+    rows = {split: (folder / f"{split}.txt").read_bytes().count(b"\n") for split in FILES}
+    assert rows == {"train": entry.train, "valid": entry.valid, "test": entry.test}

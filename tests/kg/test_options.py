@@ -1,0 +1,102 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from dglkgmix.errors import ConfigError, DataError
+from dglkgmix.kg.options import ReadOptions, choose_columns, is_split_file
+
+
+@pytest.mark.parametrize(
+    ("name", "form"),
+    [
+        ("train.txt", "tsv"),
+        ("train.tsv.gz", "tsv"),
+        ("x.CSV", "csv"),
+        ("x.parquet.zst", "parquet"),
+        ("x.nt.xz", "ntriples"),
+        ("x.ttl", "turtle"),
+        ("x.dat", "tsv"),
+        ("x", "tsv"),
+    ],
+)
+def test_format_by_ending(name: str, form: str) -> None:
+    assert ReadOptions().format_of(Path(name)) == form
+    assert ReadOptions(format="csv").format_of(Path(name)) == "csv"
+
+
+@pytest.mark.parametrize(
+    ("columns", "names", "expected"),
+    [
+        (None, None, (3, (0, 1, 2))),
+        (["tail", "relation", "head"], None, (3, (2, 1, 0))),
+        (["_", "head", "_", "relation", "tail"], None, (5, (1, 3, 4))),
+        (None, ["s", "p", "o"], (3, (0, 1, 2))),
+        (None, ["tail", "weight", "relation", "head"], (4, (3, 2, 0))),
+        (["s", "p", "o"], ["o", "p", "s", "x"], (4, (2, 1, 0))),
+        (["head", "tail", "relation"], ["s", "o", "p"], (3, (0, 2, 1))),
+        # Names win over places where the header has these very names.
+        (["head", "tail", "relation"], ["head", "relation", "tail"], (3, (0, 1, 2))),
+    ],
+)
+def test_columns(
+    columns: list[str] | None, names: list[str] | None, expected: tuple[int, tuple[int, ...]]
+) -> None:
+    assert choose_columns(columns, names, "x") == expected
+
+
+@pytest.mark.parametrize(
+    ("columns", "names"),
+    [
+        (None, ["s", "p", "o", "x"]),
+        (["s", "p", "z"], ["s", "p", "o"]),
+        (["s", "p", "o"], ["s", "p", "o", "s"]),
+        (["head", "relation", "tail"], ["s", "p", "o", "x"]),
+    ],
+)
+def test_columns_that_cannot_be_told(columns: list[str] | None, names: list[str]) -> None:
+    with pytest.raises(DataError, match=r"f\.csv:1: cannot tell .* 's', 'p', 'o'.*--columns"):
+        choose_columns(columns, names, "f.csv:1")
+
+
+def test_names_need_a_header() -> None:
+    with pytest.raises(ConfigError, match="--header"):
+        choose_columns(["s", "p", "o"], None, "x")
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"format": "xml"},
+        {"delimiter": ""},
+        {"delimiter": "::"},
+        {"delimiter": '"'},
+        {"delimiter": "\n"},
+        {"delimiter": "é"},
+        {"columns": ("head", "tail")},
+        {"columns": ("head", "head", "relation", "tail")},
+        {"columns": ("a", "b", "a")},
+        {"columns": ("a", "b", "c", "d")},
+    ],
+)
+def test_options_that_make_no_sense(options: dict[str, object]) -> None:
+    with pytest.raises(ConfigError, match=next(iter(options))):
+        ReadOptions(**options)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("name", "is_split"),
+    [
+        ("train.txt", True),
+        ("train", True),
+        ("train.gz", True),
+        ("train.ttl.zst", True),
+        ("train.bak", False),
+        ("train.txt.bak", False),
+        ("train2id.txt", False),
+        ("mytrain.txt", False),
+    ],
+)
+def test_files_of_a_split(name: str, is_split: bool) -> None:
+    assert is_split_file(Path(name), ["train"]) is is_split

@@ -1,0 +1,177 @@
+from __future__ import annotations
+
+import io
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dglkgmix.errors import ConfigError, DataError
+from dglkgmix.kg import readers_text
+from dglkgmix.kg.fields import Dialect
+from dglkgmix.kg.options import ReadOptions
+from dglkgmix.kg.readers_text import read_text
+
+TSV, CSV = Dialect(9, quoted=False), Dialect(44, quoted=True)
+Row = tuple[str, str, str]
+
+
+@pytest.fixture(params=[1 << 25, 7], ids=["one block", "blocks of 7 bytes"])
+def _block_size(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(readers_text, "BLOCK", request.param)
+
+
+def read(text: bytes | str, dialect: Dialect = TSV, **options: object) -> list[Row]:
+    raw = text.encode() if isinstance(text, str) else text
+    table = read_text(io.BytesIO(raw), "f", dialect, ReadOptions(**options))  # type: ignore[arg-type]
+    return list(zip(*table.columns(), strict=True))
+
+
+pytestmark = pytest.mark.usefixtures("_block_size")
+
+
+@pytest.mark.parametrize(
+    ("text", "rows"),
+    [
+        ("", []),
+        ("a\tr\tb\n", [("a", "r", "b")]),
+        ("a\tr\tb\r\nb\tr\tc", [("a", "r", "b"), ("b", "r", "c")]),
+        ("New York\tlocated in\tUSA\n", [("New York", "located in", "USA")]),
+        (" a \t\u00a0r\t\u3000b\u2028\n", [(" a ", "\u00a0r", "\u3000b\u2028")]),
+        ('NA\tnan\t00260881\n1.0\tnull\t"x\n', [("NA", "nan", "00260881"), ("1.0", "null", '"x')]),
+        ("\ufeffa\tr\tb\n\ufeffa\tr\tb\n", [("a", "r", "b"), ("\ufeffa", "r", "b")]),
+        ("a\rx\tr\tb\rc\n", [("a\rx", "r", "b\rc")]),
+        ("a\tr\tb\r\r\n", [("a", "r", "b\r")]),
+        ("a\x00\tr\x0b\x0c\x85\tb\x1c\n", [("a\x00", "r\x0b\x0c\x85", "b\x1c")]),
+        ("\n\na\tr\tb\n\r\n\n", [("a", "r", "b")]),
+    ],
+)
+def test_names_to_the_letter(text: str, rows: list[Row]) -> None:
+    """Cases 7 and 31."""
+    assert read(text) == rows
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (b"a\tr\tb\nc\tr\n", "f:2: expected 3 tab-separated fields, found 2"),
+        (b"\n\r\na\tr\tb\tc\n", "f:3: expected 3 tab-separated fields, found 4"),
+        (b"a\tr\tb\n \n", "f:2: expected 3 tab-separated fields, found 1"),
+        (b"a\tr\tb\n\nc\t\td", "f:3: the relation is empty"),
+        (b"\tr\tb\n", "f:1: the head is empty"),
+        (b"a\tr\t\r\n", "f:1: the tail is empty"),
+        (b"a\tr\t", "f:1: the tail is empty"),
+        (b"a\tr\tb\n\nc\t\xff\td\n", "f:3: invalid UTF-8 (byte 0xff)"),
+        (b"a\tr\xc3\tb\n", "f:1: invalid UTF-8 (byte 0xc3)"),
+        (b"a\tr\tb\xe2\x80", "f:1: invalid UTF-8 (byte 0xe2)"),
+        (b"a\tr\nb\tr\t\xff\n", "f:1: expected 3 tab-separated fields, found 2"),
+        (
+            b"\xff\xfea\x00\t\x00",
+            "f:1: invalid UTF-8 (this looks like UTF-16): convert it to UTF-8",
+        ),
+    ],
+)
+def test_bad_rows_are_named(text: bytes, message: str) -> None:
+    with pytest.raises(DataError) as caught:
+        read(text)
+    assert str(caught.value) == message
+
+
+def test_columns_by_place() -> None:
+    text = "x\tb\tr\t\ta\ny\td\ts\t\tc\n"
+    rows = read(text, columns=("_", "tail", "relation", "_", "head"))
+    assert rows == [("a", "r", "b"), ("c", "s", "d")]
+    with pytest.raises(DataError, match="f:1: expected 4 tab-separated fields, found 5"):
+        read(text, columns=("_", "tail", "relation", "head"))
+
+
+def test_columns_by_header() -> None:
+    text = "\n\nobject\tverb\tsubject\tnote\nb\tr\ta\t\nd\ts\tc\tx\n"
+    rows = read(text, header=True, columns=("subject", "verb", "object"))
+    assert rows == [("a", "r", "b"), ("c", "s", "d")]
+    with pytest.raises(DataError, match="f:3: cannot tell head, relation and tail"):
+        read(text, header=True)
+
+
+def test_header_alone_is_an_empty_table() -> None:
+    assert read("s\tp\to\n", header=True) == []
+    assert read("s\tp\to\na\tr\tb\n", header=True) == [("a", "r", "b")]
+
+
+def test_column_names_without_header() -> None:
+    with pytest.raises(ConfigError, match="--header"):
+        read("a\tr\tb\n", columns=("s", "p", "o"))
+
+
+def test_other_delimiters() -> None:
+    assert read("a b|r\t|c\n", Dialect(124, quoted=False)) == [("a b", "r\t", "c")]
+    with pytest.raises(DataError, match=r"f:1: expected 3 '\|'-separated fields, found 2"):
+        read("a|r", Dialect(124, quoted=False))
+
+
+@pytest.mark.parametrize(
+    ("text", "rows"),
+    [
+        ("a,r,b\n", [("a", "r", "b")]),
+        ('"Doe, J.",r,"say ""x"""\r\n', [("Doe, J.", "r", 'say "x"')]),
+        ('"two\nlines\r\n","r",b\n"a",r,b\n', [("two\nlines\r\n", "r", "b"), ("a", "r", "b")]),
+        (' a ,r, "b', None),
+        ("\ufeffa,r,b", [("a", "r", "b")]),
+        ('a,r,b\n"a",r,"b"\n', [("a", "r", "b"), ("a", "r", "b")]),
+        ("a\rb,r,c\rd\r\n", [("a\rb", "r", "c\rd")]),
+    ],
+)
+def test_csv(text: str, rows: list[Row] | None) -> None:
+    if rows is None:
+        with pytest.raises(DataError, match="f:1: a quote inside an unquoted field"):
+            read(text, CSV)
+    else:
+        assert read(text, CSV) == rows
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('"a\nb",r,c\nd,r\n', "f:3: expected 3 comma-separated fields, found 2"),
+        ('"a\n\nb",r,c\n\n"",r,c\n', "f:5: the head is empty"),
+        ('a,r,b\nc,"",d\n', "f:2: the relation is empty"),
+        ('a,r,b\nc,r,5" disk\nd,r,e\n', "f:2: a quote inside an unquoted field"),
+        ('a,r,b\n"c,r,d\ne,r,f\n', "f:2: a quote inside an unquoted field, or one that is never"),
+        ('a,r,b\nc"d"e,r,f\ng,r\n', "f:2: a quote inside"),
+        ('a,r,b\n"c"d,r,f\n', "f:2: a quote inside"),
+    ],
+)
+def test_csv_faults_are_named(text: str, message: str) -> None:
+    with pytest.raises(DataError) as caught:
+        read(text, CSV)
+    assert str(caught.value).startswith(message)
+
+
+def test_csv_columns_in_another_order() -> None:
+    rows = read('o,"v",s\nb,r,"a"\n', CSV, header=True, columns=("s", "v", "o"))
+    assert rows == [("a", "r", "b")]
+    with pytest.raises(DataError, match="f:2: the tail is empty"):
+        read('o,v,s\n"",r,a\n', CSV, header=True, columns=("s", "v", "o"))
+
+
+def test_a_row_without_end_is_no_endless_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(readers_text, "BLOCK", 8)
+    monkeypatch.setattr(readers_text, "LONGEST_ROW", 64)
+    with pytest.raises(DataError, match="f:2: a row longer than"):
+        read(b"a\tr\tb\n" + b"x" * 200)
+
+
+@given(st.binary(max_size=60), st.booleans(), st.booleans())
+def test_any_bytes_give_a_table_or_a_data_error(raw: bytes, quoted: bool, header: bool) -> None:
+    # Bytes that matter come up often enough in one of the two.
+    likely = raw.translate(bytes(b'a\t\n\r,"\xff'[i % 7] if i < 200 else i for i in range(256)))
+    for text in (raw, likely):
+        assert is_table_or_data_error(text, CSV if quoted else TSV, header)
+
+
+def is_table_or_data_error(text: bytes, dialect: Dialect, header: bool) -> bool:
+    try:
+        rows = read(text, dialect, header=header)
+    except DataError as error:
+        return str(error).startswith("f:")
+    return all(len(row) == 3 and all(row) for row in rows)
