@@ -10,9 +10,9 @@ from torch import Tensor, nn
 from dglkgmix.models.batch_norm import frozen_statistics
 from dglkgmix.models.decoder import Decoder
 from dglkgmix.models.encoder import Encoder, Vectors
-from dglkgmix.models.options import ModelOptions
 from dglkgmix.models.registry import build_decoder, build_encoder
 from dglkgmix.sampling.mixup import mix
+from dglkgmix.training.config import ModelConfig
 
 if TYPE_CHECKING:
     from dglkgmix.kg.graph import KnowledgeGraph
@@ -36,7 +36,7 @@ class LinkPredictor(nn.Module):
         self.bias = nn.Parameter(torch.zeros(entities)) if bias else None
 
     @classmethod
-    def build(cls, options: ModelOptions, kg: KnowledgeGraph, *, seed: int = 0) -> LinkPredictor:
+    def build(cls, options: ModelConfig, kg: KnowledgeGraph, *, seed: int = 0) -> LinkPredictor:
         """The model that ``options`` (nothing left at "auto") describe, with the random weights
         of ``seed``; PyTorch's own random state stays as it was.
 

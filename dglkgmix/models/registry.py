@@ -12,11 +12,11 @@ from dglkgmix.models.decoder import Decoder
 from dglkgmix.models.distmult import DistMult
 from dglkgmix.models.encoder import Encoder
 from dglkgmix.models.lookup import Lookup
-from dglkgmix.models.options import ModelOptions, settled
 from dglkgmix.models.rescal import RESCAL
 from dglkgmix.models.rgcn import RGCN
 from dglkgmix.models.transe import TransE
 from dglkgmix.models.tucker import TuckER
+from dglkgmix.training.config import Auto, ModelConfig
 
 if TYPE_CHECKING:
     from dglkgmix.kg.graph import KnowledgeGraph
@@ -32,7 +32,7 @@ DECODERS: dict[str, type[Decoder]] = {
 ENCODERS: dict[str, type[Encoder]] = {"lookup": Lookup, "rgcn": RGCN}
 
 
-def build_decoder(options: ModelOptions) -> Decoder:
+def build_decoder(options: ModelConfig) -> Decoder:
     """The decoder that ``options`` name, with nothing left at "auto".
 
     Raises:
@@ -48,7 +48,7 @@ def build_decoder(options: ModelOptions) -> Decoder:
     return build(options, *dims)
 
 
-def build_encoder(options: ModelOptions, kg: KnowledgeGraph, decoder: Decoder) -> Encoder:
+def build_encoder(options: ModelConfig, kg: KnowledgeGraph, decoder: Decoder) -> Encoder:
     """The encoder that ``options`` name, for the dimensions of ``decoder``.
 
     Raises:
@@ -62,7 +62,15 @@ def build_encoder(options: ModelOptions, kg: KnowledgeGraph, decoder: Decoder) -
     raise ConfigError(f"model.encoder is {options.encoder!r}: use one of {', '.join(ENCODERS)}")
 
 
-def _rgcn(options: ModelOptions, kg: KnowledgeGraph, entity_dim: int, relation_dim: int) -> Encoder:
+def _settled(value: int | Auto, option: str) -> int:
+    if value == "auto":
+        raise ConfigError(f"model.{option} is still 'auto': resolve the configuration first")
+    if value < 1:
+        raise ConfigError(f"model.{option} is {value}: it must be at least 1")
+    return value
+
+
+def _rgcn(options: ModelConfig, kg: KnowledgeGraph, entity_dim: int, relation_dim: int) -> Encoder:
     return RGCN(
         kg,
         entity_dim,
@@ -76,7 +84,7 @@ def _rgcn(options: ModelOptions, kg: KnowledgeGraph, entity_dim: int, relation_d
     )
 
 
-def _conve(options: ModelOptions, entity_dim: int, relation_dim: int) -> Decoder:
+def _conve(options: ModelConfig, entity_dim: int, relation_dim: int) -> Decoder:
     return ConvE(
         entity_dim,
         relation_dim,
@@ -89,7 +97,7 @@ def _conve(options: ModelOptions, entity_dim: int, relation_dim: int) -> Decoder
     )
 
 
-def _tucker(options: ModelOptions, entity_dim: int, relation_dim: int) -> Decoder:
+def _tucker(options: ModelConfig, entity_dim: int, relation_dim: int) -> Decoder:
     return TuckER(
         entity_dim,
         relation_dim,
@@ -99,23 +107,23 @@ def _tucker(options: ModelOptions, entity_dim: int, relation_dim: int) -> Decode
     )
 
 
-def _distmult(options: ModelOptions, entity_dim: int, relation_dim: int) -> Decoder:
+def _distmult(options: ModelConfig, entity_dim: int, relation_dim: int) -> Decoder:
     return DistMult(entity_dim, relation_dim, options.input_dropout)
 
 
-def _complex(options: ModelOptions, entity_dim: int, relation_dim: int) -> Decoder:
+def _complex(options: ModelConfig, entity_dim: int, relation_dim: int) -> Decoder:
     return ComplEx(entity_dim, relation_dim, options.input_dropout)
 
 
-def _rescal(options: ModelOptions, entity_dim: int, relation_dim: int) -> Decoder:
+def _rescal(options: ModelConfig, entity_dim: int, relation_dim: int) -> Decoder:
     return RESCAL(entity_dim, relation_dim, options.input_dropout)
 
 
-def _transe(options: ModelOptions, entity_dim: int, relation_dim: int) -> Decoder:
+def _transe(options: ModelConfig, entity_dim: int, relation_dim: int) -> Decoder:
     return TransE(entity_dim, relation_dim, options.input_dropout, options.norm)
 
 
-_BUILDERS: dict[str, Callable[[ModelOptions, int, int], Decoder]] = {
+_BUILDERS: dict[str, Callable[[ModelConfig, int, int], Decoder]] = {
     "conve": _conve,
     "tucker": _tucker,
     "distmult": _distmult,

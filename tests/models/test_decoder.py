@@ -1,0 +1,38 @@
+"""What all decoders share."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from dglkgmix.errors import ConfigError
+from dglkgmix.models.decoder import Decoder, same_dim
+from dglkgmix.models.distmult import DistMult
+
+
+def test_scores_by_hand() -> None:
+    decoder = Decoder(2, 2)
+    query = torch.tensor([[1.0, 2.0]])
+    entities = torch.tensor([[1.0, 1.0], [0.0, 3.0], [2.0, 0.0]])
+    bias = torch.tensor([0.5, 0.0, -1.0])
+
+    assert decoder.score_all(query, entities).tolist() == [[3.0, 6.0, 2.0]]
+    assert decoder.score_all(query, entities, bias).tolist() == [[3.5, 6.0, 1.0]]
+    chosen = torch.tensor([[2, 0]])
+    assert decoder.score(query, entities[chosen]).tolist() == [[2.0, 3.0]]
+    assert decoder.score(query, entities[chosen], bias[chosen]).tolist() == [[1.0, 3.5]]
+
+
+def test_rows_name_each_querys_relation() -> None:
+    decoder = DistMult(2, 2)
+    relations = torch.tensor([[1.0, 2.0], [10.0, 20.0]])
+
+    query = decoder.query(torch.ones(3, 2), relations, torch.tensor([1, 0, 1]))
+
+    assert query.tolist() == [[10.0, 20.0], [1.0, 2.0], [10.0, 20.0]]
+
+
+def test_same_dim() -> None:
+    same_dim("distmult", 4, 4)
+    with pytest.raises(ConfigError, match=r"relation_dim is 3 and model\.entity_dim 4"):
+        same_dim("distmult", 4, 3)

@@ -1,0 +1,93 @@
+"""Decoders and encoders by name."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import get_args
+
+import pytest
+
+from dglkgmix.errors import ConfigError
+from dglkgmix.kg.graph import KnowledgeGraph
+from dglkgmix.models.conve import ConvE
+from dglkgmix.models.registry import DECODERS, ENCODERS, build_decoder, build_encoder
+from dglkgmix.models.rgcn import RGCN
+from dglkgmix.models.transe import TransE
+from dglkgmix.models.tucker import TuckER
+from dglkgmix.training.config import DecoderName, EncoderName, ModelConfig
+
+OPTIONS = ModelConfig(entity_dim=12, relation_dim=12, bias=False, bases=2)
+KG = KnowledgeGraph.from_arrays([(0, 0, 1), (1, 0, 2)])
+
+
+def test_every_name_of_the_configuration_is_there() -> None:
+    assert set(DECODERS) == set(get_args(DecoderName))
+    assert set(ENCODERS) == set(get_args(EncoderName))
+
+
+@pytest.mark.parametrize("name", DECODERS)
+def test_builds_each_decoder(name: DecoderName) -> None:
+    decoder = build_decoder(replace(OPTIONS, decoder=name))
+
+    assert type(decoder) is DECODERS[name]
+    assert decoder.entity_dim == 12
+
+
+@pytest.mark.parametrize("name", ENCODERS)
+def test_builds_each_encoder_for_its_decoder(name: EncoderName) -> None:
+    options = replace(OPTIONS, encoder=name, decoder="rescal")
+
+    encoder = build_encoder(options, KG, build_decoder(options))
+
+    assert type(encoder) is ENCODERS[name]
+    assert encoder.entity_table.shape == (3, 12)
+    assert encoder.relation_table.shape == (2, 144)  # RESCAL: a matrix for each relation
+
+
+def test_options_arrive() -> None:
+    conve = build_decoder(
+        replace(OPTIONS, height=3, filters=7, kernel=2, input_dropout=0.1, feature_dropout=0.15)
+    )
+    assert isinstance(conve, ConvE)
+    assert (conve.geometry.height, conve.geometry.filters, conve.geometry.kernel) == (3, 7, 2)
+    assert (conve.input_dropout.p, conve.convolution.dropout.p) == (0.1, 0.15)
+    assert conve.hidden_dropout.p == 0.3
+    tucker = build_decoder(
+        replace(OPTIONS, decoder="tucker", relation_dim=5, hidden_dropout1=0.6, hidden_dropout2=0.7)
+    )
+    assert isinstance(tucker, TuckER)
+    assert tucker.core.shape == (5, 12, 12)
+    assert (tucker.matrix_dropout.p, tucker.output_dropout.p) == (0.6, 0.7)
+    transe = build_decoder(replace(OPTIONS, decoder="transe", norm=2))
+    assert isinstance(transe, TransE)
+    assert transe.norm == 2
+
+
+def test_rgcn_options_arrive() -> None:
+    options = replace(
+        OPTIONS,
+        encoder="rgcn",
+        layers=2,
+        decomposition="block",
+        bases=3,
+        fanout=4,
+        edge_dropout=0.5,
+    )
+
+    encoder = build_encoder(options, KG, build_decoder(options))
+
+    assert isinstance(encoder, RGCN)
+    assert len(encoder.layers) == 2
+    assert (encoder.fanout, encoder.edge_dropout, encoder.dropout.p) == (4, 0.5, 0.2)
+    assert encoder.layers[0].matrices.blocks.shape == (2, 3, 4, 4)
+
+
+def test_refuses_unknown_names_and_unsettled_options() -> None:
+    with pytest.raises(ConfigError, match=r"decoder is 'rotate': use one of conve, .*"):
+        build_decoder(replace(OPTIONS, decoder="rotate"))
+    with pytest.raises(ConfigError, match="encoder is 'gcn': use one of lookup, rgcn"):
+        build_encoder(replace(OPTIONS, encoder="gcn"), KG, build_decoder(OPTIONS))
+    with pytest.raises(ConfigError, match="entity_dim is still 'auto'"):
+        build_decoder(ModelConfig())
+    with pytest.raises(ConfigError, match="relation_dim is 0: it must be at least 1"):
+        build_decoder(replace(OPTIONS, relation_dim=0))
