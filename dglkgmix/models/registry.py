@@ -42,8 +42,8 @@ def build_decoder(options: ModelConfig) -> Decoder:
     if build is None:
         raise ConfigError(f"model.decoder is {options.decoder!r}: use one of {', '.join(DECODERS)}")
     dims = (
-        settled(options.entity_dim, "entity_dim"),
-        settled(options.relation_dim, "relation_dim"),
+        _settled(options.entity_dim, "entity_dim"),
+        _settled(options.relation_dim, "relation_dim"),
     )
     return build(options, *dims)
 
