@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 
 
-def aligned(rows: Sequence[Sequence[str]], left: int = 1, indent: str = "  ") -> str:
-    """Rows of cells as lines: the first ``left`` columns to the left, the others to the right."""
-    count = max(len(row) for row in rows)
-    widths = [max(len(row[i]) for row in rows if i < len(row)) for i in range(count)]
-    return "\n".join(indent + _line(row, widths, left) for row in rows)
+def aligned(
+    rows: Sequence[Sequence[str]], right: Container[int] | None = None, indent: str = "  "
+) -> str:
+    """Rows of equally many cells as lines; columns in ``right`` are flush right, by default all
+    but the first.
+    """
+    count = len(rows[0])
+    flush = range(1, count) if right is None else right
+    widths = [max(len(row[i]) for row in rows) for i in range(count)]
+    return "\n".join(indent + _line(row, widths, flush) for row in rows)
 
 
 def share(part: int, whole: int) -> str:
@@ -17,9 +22,9 @@ def share(part: int, whole: int) -> str:
     return f"{100 * part / whole:.1f} %" if whole else "-"
 
 
-def _line(row: Sequence[str], widths: Sequence[int], left: int) -> str:
+def _line(row: Sequence[str], widths: Sequence[int], right: Container[int]) -> str:
     cells = [
-        cell.ljust(width) if i < left else cell.rjust(width)
-        for i, (cell, width) in enumerate(zip(row, widths, strict=False))
+        cell.rjust(width) if i in right else cell.ljust(width)
+        for i, (cell, width) in enumerate(zip(row, widths, strict=True))
     ]
     return "  ".join(cells).rstrip()

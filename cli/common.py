@@ -37,12 +37,13 @@ def load_source(source: str | Path, **reading: Any) -> KnowledgeGraph:
         **reading: ``columns``, ``header``, ``delimiter``, ``format``, ``split`` and ``split_seed``;
             None leaves the library's default in force.
     """
+    from dglkgmix.cli.download_bar import DownloadBar
     from dglkgmix.kg.readers import ReadOptions
     from dglkgmix.kg.sources import load
 
     given = {name: value for name, value in reading.items() if value is not None}
     split = {name: given.pop(name) for name in ("split", "split_seed") if name in given}
-    return load(source, options=ReadOptions(**given), **split)
+    return load(source, options=ReadOptions(**given), progress=DownloadBar(), **split)
 
 
 def json_option(command: Callable[..., T]) -> Callable[..., T]:

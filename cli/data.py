@@ -17,6 +17,36 @@ def data() -> None:
     """List, inspect, fetch and convert knowledge graphs."""
 
 
+@data.command("list", epilog="Example: dglkgmix data list --json")
+@json_option
+def list_(as_json: bool) -> None:
+    """List the data sets that commands know by name."""
+    from dglkgmix.kg import catalog
+
+    entries = [catalog.entry(name) for name in catalog.names()]
+    rows = [
+        {**{key: getattr(entry, key) for key in _FACTS}, "here": catalog.is_cached(entry)}
+        for entry in entries
+    ]
+    if as_json:
+        emit_json(rows)
+    else:
+        click.echo(_catalog_page(rows))
+
+
+@data.command(epilog="Example: dglkgmix data fetch codex-s")
+@click.argument("name")
+def fetch(name: str) -> None:
+    """Download the data set NAME, verify it, and print its folder.
+
+    Data sets are kept in the folder that DGLKGMIX_DATA names, else in the user's cache folder.
+    """
+    from dglkgmix.cli.download_bar import DownloadBar
+    from dglkgmix.kg import catalog
+
+    click.echo(str(catalog.fetch(name, progress=DownloadBar())))
+
+
 @data.command(
     epilog="Example: dglkgmix data info triples.csv --header --columns subject,verb,object"
 )
@@ -57,6 +87,17 @@ def convert(source: str, out: Path, target: str | None, overwrite: bool, **readi
     kg = load_source(source, **reading)
     for path in write(kg, out, target or target_of(out), overwrite=overwrite):
         click.echo(printable(str(path)))
+
+
+_FACTS = ["name", "entities", "relations", "train", "valid", "test", "summary", "licence"]
+
+
+def _catalog_page(rows: list[dict[str, Any]]) -> str:
+    lines = [["name", "entities", "relations", "train", "valid", "test", "", "about"]]
+    for row in rows:
+        numbers = [f"{row[key]:,}" for key in _FACTS[1:6]]
+        lines.append([row["name"], *numbers, "here" if row["here"] else "", row["summary"]])
+    return aligned(lines, right=range(1, 6), indent="")
 
 
 def _info_page(summary: Mapping[str, int]) -> str:

@@ -90,7 +90,7 @@ def _page(
             title,
             "",
             "Tail-relation degrees, reciprocal relations included",
-            aligned(_bin_rows(kg, bins, result), left=2),
+            _bin_table(kg, bins, result),
             "",
             f"Mixing ({settings})",
             aligned(_mixing_rows(kg, result)),
@@ -98,7 +98,7 @@ def _page(
     )
 
 
-def _bin_rows(kg: KnowledgeGraph, bins: DegreeBins, result: dict[str, Any]) -> list[list[str]]:
+def _bin_table(kg: KnowledgeGraph, bins: DegreeBins, result: dict[str, Any]) -> str:
     pairs = bins.count(kg.degrees.pair_degrees)
     columns = {"pairs": pairs, **result["bins"]}
     totals = {name: sum(counts.values()) for name, counts in columns.items()}
@@ -109,7 +109,9 @@ def _bin_rows(kg: KnowledgeGraph, bins: DegreeBins, result: dict[str, Any]) -> l
         figures = [text for part, whole in cells for text in (f"{part:,}", share(part, whole))]
         rows.append([name, interval, *figures])
     rows.append(["all", "", *(text for t in totals.values() for text in (f"{t:,}", ""))])
-    return rows
+    if bins.names == bins.intervals:
+        return aligned([row[1:] for row in rows], right=range(1, 9))
+    return aligned(rows, right=range(2, 10))
 
 
 def _mixing_rows(kg: KnowledgeGraph, result: dict[str, Any]) -> list[list[str]]:

@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from dglkgmix.errors import DataError, UnknownNameError
+from dglkgmix.kg import catalog
+from dglkgmix.kg.download import Progress
 from dglkgmix.kg.graph import SPLITS, KnowledgeGraph
 from dglkgmix.kg.options import ReadOptions, is_split_file
 from dglkgmix.kg.readers import read_triples
@@ -29,19 +31,20 @@ def load(
     options: ReadOptions | None = None,
     split: Sequence[float] = DEFAULT_FRACTIONS,
     split_seed: int = 0,
+    progress: Progress | None = None,
 ) -> KnowledgeGraph:
     """The graph of a SOURCE.
 
     A name of the catalog comes before a file or folder of the same name: ``./name`` means the
     latter. A folder has a file for train and may have one for valid and one for test. One file
     is split by ``split`` and ``split_seed``. What ``data convert`` wrote as DGL binary keeps its
-    splits.
+    splits. ``progress`` hears of downloads, see :func:`dglkgmix.kg.catalog.fetch`.
 
     Raises:
         UnknownNameError: neither a path nor a name of the catalog.
         DataError: a folder without train, two files for one split, or files that cannot be read.
     """
-    path = _locate(source)
+    path = _locate(source, progress)
     options = options or ReadOptions()
     if path.is_dir():
         return load_folder(path, options)
@@ -79,13 +82,11 @@ def find_split(folder: Path, split: str) -> Path | None:
     return found[0] if found else None
 
 
-def _locate(source: str | Path) -> Path:
-    from dglkgmix.kg import catalog
-
+def _locate(source: str | Path, progress: Progress | None) -> Path:
     if isinstance(source, str) and catalog.is_known(source):
         if Path(source).exists():
             _log.warning("reading the data set %s; for the path write ./%s", source, source)
-        return Path(catalog.fetch(source))
+        return catalog.fetch(source, progress=progress)
     path = Path(source)
     if path.exists():
         return path
