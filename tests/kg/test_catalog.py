@@ -16,13 +16,12 @@ from tests.kg import mirror as faults
 from tests.kg.mirror import Mirror
 from tests.kg.test_archives import packed
 
+# Each with its lines in the order of their bytes, so that the digest is that of the file.
 FILES = {
     "train": b"a\tr\tb\nb\tr\tc\n",
     "valid": b"a\tr\tc\n",
     "test": b"c\tr\ta\n",
 }
-# By hand: the lines of each file in the order of their bytes, each with LF.
-SORTED = {**FILES}
 
 
 @pytest.fixture
@@ -51,7 +50,7 @@ def toy(urls: dict[str, str], archive: bytes | None = None) -> Entry:
         licence="MIT",
         citation="none",
         urls=urls,
-        digests={split: hashlib.sha256(text).hexdigest() for split, text in SORTED.items()},
+        digests={split: hashlib.sha256(text).hexdigest() for split, text in FILES.items()},
         archive_sha256=hashlib.sha256(archive).hexdigest() if archive else None,
     )
 
@@ -160,7 +159,7 @@ class TestFetch:
         assert {path.stem: path.read_bytes() for path in kept(store)} == FILES
         assert steps == [url.rpartition("/")[2] for url in entry.urls.values()]
         assert catalog.is_cached(entry)
-        offline = {split: "http://127.0.0.1:1/gone" for split in entry.urls}
+        offline = dict.fromkeys(entry.urls, "http://127.0.0.1:1/gone")
         assert catalog.fetch(dataclasses.replace(entry, urls=offline)) == folder
         assert len(mirror.asked) == len(entry.urls)
 
