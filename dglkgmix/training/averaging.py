@@ -22,7 +22,6 @@ class Averaging:
     Nothing exists before the first average: until then the stage's own decay sets the rate.
 
     Attributes:
-        count: models in the average.
         validated: models that were in it when it was last validated.
     """
 
@@ -36,13 +35,13 @@ class Averaging:
 
     @property
     def count(self) -> int:
+        """Models in the average."""
         return int(self._average.n_averaged) if self._average is not None else 0
 
     @property
     def model(self) -> LinkPredictor:
         """The averaged model; its batch norm is right only after :meth:`refresh`."""
-        assert self._average is not None
-        averaged: LinkPredictor = self._average.module
+        averaged: LinkPredictor = self._begin()[0].module
         return averaged
 
     def is_due(self, epoch: int) -> bool:

@@ -75,7 +75,9 @@ def load_weights(model: torch.nn.Module, weights: dict[str, Tensor], where: str)
         model.load_state_dict(weights)
     except RuntimeError as error:
         lines = str(error).splitlines()
-        raise CheckpointError(f"{where} does not fit the model: {' '.join(lines[1:3]).strip()}") from None
+        raise CheckpointError(
+            f"{where} does not fit the model: {' '.join(lines[1:3]).strip()}"
+        ) from None
 
 
 def copy_weights(model: torch.nn.Module) -> dict[str, Tensor]:
@@ -91,7 +93,7 @@ class _Packer:
         self._memory: set[int] = set()
 
     def flatten(self, value: Any, path: str) -> Any:
-        """``value`` as JSON takes it, its tensors collected under names that start with ``path``."""
+        """``value`` as JSON takes it, its tensors collected under names from ``path``."""
         if isinstance(value, Tensor):
             self.tensors[path] = self._unshared(value)
             return {_TENSOR: path}

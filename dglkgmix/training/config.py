@@ -9,7 +9,9 @@ value that the main stage uses.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, TypeVar
+
+from dglkgmix.errors import ConfigError
 
 Auto = Literal["auto"]
 Same = Literal["same"]
@@ -17,9 +19,19 @@ Regime = Literal["1-n", "1-k"]
 LossName = Literal["bce", "ce"]
 DecoderName = Literal["conve", "tucker", "distmult", "complex", "rescal", "transe"]
 EncoderName = Literal["lookup", "rgcn"]
-StrategyName = Literal[
-    "standard", "mixup", "oversample", "reweight", "focal", "logit-adjustment"
-]
+Number = TypeVar("Number", int, float)
+StrategyName = Literal["standard", "mixup", "oversample", "reweight", "focal", "logit-adjustment"]
+
+
+def settled(value: Number | Auto | Same) -> Number:
+    """``value`` once it is a number.
+
+    Raises:
+        ConfigError: it still says "auto" or "same".
+    """
+    if isinstance(value, str):
+        raise ConfigError(f"an option is still {value!r}: resolve the configuration first")
+    return value
 
 
 @dataclass(frozen=True)

@@ -52,14 +52,14 @@ def dumps(config: Config) -> str:
     parts = []
     for table in dataclasses.fields(config):
         section = getattr(config, table.name)
-        lines = [f"{f.name} = {_toml(getattr(section, f.name))}" for f in dataclasses.fields(section)]
+        lines = [
+            f"{f.name} = {_toml(getattr(section, f.name))}" for f in dataclasses.fields(section)
+        ]
         parts.append("\n".join([f"[{table.name}]", *lines]))
     return "\n\n".join(parts) + "\n"
 
 
-def merge(
-    config: Config, tables: Mapping[str, Any], *, where: str = "configuration"
-) -> Config:
+def merge(config: Config, tables: Mapping[str, Any], *, where: str = "configuration") -> Config:
     """Replace what ``tables`` (table → option → value) names; the rest stays."""
     sections = {}
     for name, values in tables.items():

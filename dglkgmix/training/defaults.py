@@ -104,9 +104,7 @@ def _training(training: TrainingConfig, config: Config, kg: KnowledgeGraph) -> T
         lr=_settle(training.lr, 0.001 if training.optimizer == "adam" else 0.01),
         smoothing_mass=_settle(training.smoothing_mass, training.label_smoothing),
         negatives=_settle(training.negatives, max(1, min(100, kg.num_entities - 1))),
-        validate_every=_settle(
-            training.validate_every, validate_every(queries, 2 * len(kg.valid))
-        ),
+        validate_every=_settle(training.validate_every, validate_every(queries, 2 * len(kg.valid))),
     )
 
 
@@ -133,7 +131,9 @@ def _like_training(training: TrainingConfig, values: dict[str, Any]) -> Training
 
 
 def _swa(swa: SwaConfig, config: Config) -> SwaConfig:
-    return dataclasses.replace(swa, enabled=_settle(swa.enabled, config.strategy.name in _TWO_STAGE))
+    return dataclasses.replace(
+        swa, enabled=_settle(swa.enabled, config.strategy.name in _TWO_STAGE)
+    )
 
 
 def _runtime(runtime: RuntimeConfig) -> RuntimeConfig:

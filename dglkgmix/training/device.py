@@ -25,7 +25,9 @@ def pick_device(name: str) -> torch.device:
     try:
         device = torch.device(name)
     except RuntimeError:
-        raise ConfigError(f"runtime.device {name!r} is no device: auto, cpu, cuda, cuda:1 …") from None
+        raise ConfigError(
+            f"runtime.device {name!r} is no device: auto, cpu, cuda, cuda:1 …"
+        ) from None
     if device.type not in ("cpu", "cuda"):
         raise ConfigError(f"runtime.device {name!r}: only cpu and cuda are supported")
     if device.type == "cuda" and (device.index or 0) >= torch.cuda.device_count():

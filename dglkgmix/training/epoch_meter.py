@@ -4,22 +4,12 @@ from __future__ import annotations
 
 import math
 import time
-from typing import Protocol
 
 from torch import Tensor
 
 from dglkgmix.errors import NumericError
+from dglkgmix.training.batch_loss import LossTerms
 from dglkgmix.training.history import Row
-
-
-class Terms(Protocol):
-    """What a batch's loss is made of; see :mod:`dglkgmix.training.batch_loss`."""
-
-    loss: Tensor
-    kg_loss: Tensor
-    synthetic_loss: Tensor
-    positives: int
-    synthetic_samples: int
 
 
 class EpochMeter:
@@ -36,7 +26,7 @@ class EpochMeter:
         """Raise NumericError, naming stage, epoch and batch, where the loss is not finite."""
         self._check(float(loss.detach()), "loss")
 
-    def add(self, terms: Terms, norm: Tensor) -> None:
+    def add(self, terms: LossTerms, norm: Tensor) -> None:
         """Take a batch and the 2-norm of its gradient, which must be finite as well."""
         self._check(float(norm), "gradient norm")
         self.batches += 1

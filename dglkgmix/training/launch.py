@@ -61,7 +61,5 @@ def resume(
     On the CPU, and with the recorded number of threads, the result is that of an uninterrupted
     training to the bit. A finished run goes on where ``config`` allows it more epochs.
     """
-    trainer = Trainer(
-        kg, config, folder, resume=True, progress=progress, observers=observers
-    )
+    trainer = Trainer(kg, config, folder, resume=True, progress=progress, observers=observers)
     return trainer.fit()

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import torch
 from torch import nn
 
-from dglkgmix.training.config import TrainingConfig
+from dglkgmix.training.config import TrainingConfig, settled
 
 
 def build_optimizer(model: nn.Module, training: TrainingConfig) -> torch.optim.Optimizer:
@@ -16,10 +16,10 @@ def build_optimizer(model: nn.Module, training: TrainingConfig) -> torch.optim.O
     Adam runs fused: one pass over the parameters where the plain one makes a dozen.
     """
     parameters = [p for p in model.parameters() if p.requires_grad]
-    assert isinstance(training.lr, float)
+    lr = settled(training.lr)
     if training.optimizer == "adagrad":
-        return torch.optim.Adagrad(parameters, lr=training.lr)
-    return torch.optim.Adam(parameters, lr=training.lr, fused=_can_fuse(parameters))
+        return torch.optim.Adagrad(parameters, lr=lr)
+    return torch.optim.Adam(parameters, lr=lr, fused=_can_fuse(parameters))
 
 
 def build_decay(

@@ -1,4 +1,4 @@
-"""What a person sees while a model trains: a bar on a terminal, plain lines elsewhere, or nothing."""
+"""What a person sees while a model trains: a bar on a terminal, lines elsewhere, or nothing."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Progress:
 
 
 class LineProgress(Progress):
-    """One plain line for every epoch (at most about one a second) on a stream that is no terminal."""
+    """Plain lines on a stream that is no terminal: one an epoch, about one a second at most."""
 
     def __init__(self, stream: TextIO | None = None, *, interval: float = 1.0) -> None:
         self._stream = stream or sys.stderr
@@ -39,19 +39,24 @@ class LineProgress(Progress):
         self._last = -interval
 
     def message(self, text: str) -> None:
+        """Print the text, above a bar where there is one."""
         print(text, file=self._stream, flush=True)
 
     def start_stage(self, name: str, first_epoch: int, epochs: int, batches: int) -> None:
+        """Start counting."""
         self._epochs = epochs
         self._clock = _Clock()
         self._last = -self._interval
 
     def epoch(self, row: Row) -> None:
+        """Show the epoch's figures."""
         self._clock.add(row)
         due = self._clock.elapsed - self._last >= self._interval
         if due or row.valid_mrr is not None or row.epoch == self._epochs:
             self._last = self._clock.elapsed
-            self.message(f"{row.stage} {row.epoch}/{self._epochs} {self._clock.describe(row, self._epochs)}")
+            self.message(
+                f"{row.stage} {row.epoch}/{self._epochs} {self._clock.describe(row, self._epochs)}"
+            )
 
 
 class BarProgress(Progress):
@@ -66,11 +71,13 @@ class BarProgress(Progress):
         self._valid = ""
 
     def message(self, text: str) -> None:
+        """Print the text, above a bar where there is one."""
         from tqdm import tqdm
 
         tqdm.write(text, file=self._stream)
 
     def start_stage(self, name: str, first_epoch: int, epochs: int, batches: int) -> None:
+        """Start counting."""
         from tqdm import tqdm
 
         self._batches, self._done, self._clock, self._valid = batches, 0, _Clock(), ""
@@ -85,9 +92,11 @@ class BarProgress(Progress):
         )
 
     def batch(self, terms: int, loss: float) -> None:
+        """Move the bar on."""
         self._bar.update(1)
 
     def epoch(self, row: Row) -> None:
+        """Show the epoch's figures."""
         self._clock.add(row)
         epochs = self._bar.total // self._batches
         self._bar.set_description_str(f"{row.stage} {row.epoch}/{epochs}", refresh=False)
@@ -99,6 +108,7 @@ class BarProgress(Progress):
         self._bar.set_postfix_str(", ".join(part for part in parts if part))
 
     def end_stage(self) -> None:
+        """Take the bar down."""
         if self._bar is not None:
             self._bar.close()
             self._bar = None

@@ -60,6 +60,7 @@ def write_results(
     kg: KnowledgeGraph,
     model: LinkPredictor,
     selection: Selection,
+    *,
     history: Sequence[Row],
     block: int,
 ) -> Result:

@@ -125,10 +125,12 @@ def check_vocabularies(tables: Tables, kg: KnowledgeGraph) -> None:
         if theirs == ours:
             continue
         row = next((i for i, (a, b) in enumerate(zip(theirs, ours)) if a != b), None)  # noqa: B905
-        first = "" if row is None else f"; row {row} is {theirs[row]!r} there and {ours[row]!r} here"
+        first = (
+            "" if row is None else f"; row {row} is {theirs[row]!r} there and {ours[row]!r} here"
+        )
         raise CheckpointError(
-            f"{tables.where}: its {len(theirs)} {kind} are not the {len(ours)} of this graph{first}. "
-            "Pre-trained embeddings must come from the same data"
+            f"{tables.where}: its {len(theirs)} {kind} are not the {len(ours)} of this graph"
+            f"{first}. Pre-trained embeddings must come from the same data"
         )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator
 
 import torch
@@ -17,10 +16,11 @@ from dglkgmix.sampling.negatives import TripleBatch, TripleBatches
 from dglkgmix.sampling.queries import QueryBatch, QueryBatches
 from dglkgmix.sampling.seeds import derive
 from dglkgmix.training.batch_loss import LossTerms, batch_loss
-from dglkgmix.training.config import RuntimeConfig, TrainingConfig
+from dglkgmix.training.config import RuntimeConfig, TrainingConfig, settled
 from dglkgmix.training.epoch_meter import EpochMeter
 from dglkgmix.training.history import Row
 from dglkgmix.training.optimizer import clip_gradients
+from dglkgmix.training.prepared import prepare
 from dglkgmix.training.progress import Progress
 from dglkgmix.training.stage_state import Selection, StageState
 from dglkgmix.training.strategies import STRATEGIES
@@ -97,18 +97,17 @@ class StageLoop:
         self._progress.batch(terms.positives + terms.synthetic_samples, float(terms.loss.detach()))
 
     def _loss(self, batch: Batch) -> LossTerms:
-        batch = _moved(batch, self._device)
+        model, stage = self.work.model, self.work.stage
+        item = prepare(batch, self.strategy, stage.training, self.kg.num_entities)
+        nodes = item.nodes() if stage.model.fanout else None
         with torch.autocast(
             self._device.type, torch.bfloat16, enabled=self._runtime.precision == "bf16"
         ):
-            vectors = self.work.model.encode(hidden_edges=batch.edges)
-            return batch_loss(
-                self.work.model, vectors, batch, self.strategy, self.work.stage.training
-            )
+            vectors = model.encode(hidden_edges=item.hidden_edges, nodes=nodes)
+            return batch_loss(model, vectors, item.to(self._device), self.strategy, stage.training)
 
     def _is_due(self, epoch: int) -> bool:
-        every = self.work.stage.training.validate_every
-        assert isinstance(every, int)
+        every = settled(self.work.stage.training.validate_every)
         return len(self._valid) > 0 and epoch % every == 0 and self.work.has_news
 
     def _validate(self) -> float:
@@ -137,8 +136,7 @@ class StageLoop:
             queries = self.kg.edges[:, :2].T
         generator = torch.Generator().manual_seed(derive(self._seed, "batch norm"))
         order = torch.randperm(queries.shape[1], generator=generator)
-        assert isinstance(training.batch_size, int)
-        for rows in order.split(training.batch_size):
+        for rows in order.split(settled(training.batch_size)):
             yield queries[:, rows].to(self._device)
 
 
@@ -146,25 +144,12 @@ def mean_reciprocal_rank(
     model: LinkPredictor, kg: KnowledgeGraph, queries: EvalQueries, block: int
 ) -> float:
     """Filtered MRR of ``model``, a mean over queries."""
-    ranks = rank(
-        ModelScorer(model), queries, kg.known_index, block=block, candidates=kg.node_types
-    )
+    ranks = rank(ModelScorer(model), queries, kg.known_index, block=block, candidates=kg.node_types)
     return float(ranks.rank.reciprocal().mean())
 
 
-def _moved(batch: Batch, device: torch.device) -> Batch:
-    """The batch with its tensors on ``device``; edges stay, as strategies look them up."""
-    if device.type == "cpu":
-        return batch
-    names = [field.name for field in dataclasses.fields(batch) if field.name != "edges"]
-    return dataclasses.replace(batch, **{name: getattr(batch, name).to(device) for name in names})
-
-
 def _batches(kg: KnowledgeGraph, training: TrainingConfig) -> QueryBatches | TripleBatches:
-    assert isinstance(training.batch_size, int)
-    assert isinstance(training.negatives, int)
+    size = settled(training.batch_size)
     if training.regime == "1-n":
-        return QueryBatches(kg, training.batch_size)
-    return TripleBatches(
-        kg, training.batch_size, training.negatives, filtered=training.filtered
-    )
+        return QueryBatches(kg, size)
+    return TripleBatches(kg, size, settled(training.negatives), filtered=training.filtered)

@@ -12,6 +12,7 @@ from dglkgmix.errors import CheckpointError
 from dglkgmix.models.link_predictor import LinkPredictor
 from dglkgmix.training.averaging import Averaging
 from dglkgmix.training.checkpoint import copy_weights, load_weights
+from dglkgmix.training.config import settled
 from dglkgmix.training.early_stopping import EarlyStopping
 from dglkgmix.training.optimizer import build_decay, build_optimizer, learning_rate
 from dglkgmix.training.stages import Stage
@@ -62,9 +63,7 @@ class StageState:
     @property
     def over(self) -> bool:
         """Whether all epochs are done or patience has run out."""
-        epochs = self.stage.training.epochs
-        assert isinstance(epochs, int)
-        return self.epoch >= epochs or self.stopping.exhausted
+        return self.epoch >= settled(self.stage.training.epochs) or self.stopping.exhausted
 
     @property
     def candidate(self) -> LinkPredictor:
@@ -105,9 +104,8 @@ class StageState:
             late: MRR of the current candidate where the schedule left it unvalidated.
         """
         best = self.stopping.best
-        if best is None or (late is not None and late > best):
+        if best is None or self.best is None or (late is not None and late > best):
             return Selection(copy_weights(self.candidate), self.epoch, late, late)
-        assert self.best is not None
         return Selection(self.best, self.stopping.best_epoch, best, late)
 
     def state(self) -> dict[str, Any]:

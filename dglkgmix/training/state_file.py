@@ -56,7 +56,9 @@ class StateFile:
         where = str(self._folder.path / run_files.STATE)
         state = checkpoint.unpack(self._folder.read(run_files.STATE), where)
         if state.get("format") != FORMAT:
-            raise CheckpointError(f"{where}: format {state.get('format')}, this version reads {FORMAT}")
+            raise CheckpointError(
+                f"{where}: format {state.get('format')}, this version reads {FORMAT}"
+            )
         return state
 
 

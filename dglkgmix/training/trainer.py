@@ -15,7 +15,7 @@ from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.models.link_predictor import LinkPredictor
 from dglkgmix.sampling.seeds import derive
 from dglkgmix.training import checkpoint, run_files
-from dglkgmix.training.config import Config
+from dglkgmix.training.config import Config, settled
 from dglkgmix.training.defaults import resolve
 from dglkgmix.training.device import seeded, use_threads
 from dglkgmix.training.history import Row, to_csv, to_rows
@@ -86,8 +86,7 @@ class Trainer:
             NumericError: a loss or gradient that is not finite; the best weights so far are kept.
         """
         runtime = self.config.runtime
-        assert isinstance(runtime.threads, int)
-        with use_threads(runtime.threads), seeded(runtime.seed, self._device):
+        with use_threads(settled(runtime.threads)), seeded(runtime.seed, self._device):
             self._write_inputs()
             if not len(self.kg.valid):
                 self._progress.message(
@@ -97,7 +96,12 @@ class Trainer:
             model = self._selected_model(selection)
             self._progress.message("Ranking the validation and test triples")
             return write_results(
-                self.folder, self.kg, model, selection, self._history, runtime.block
+                self.folder,
+                self.kg,
+                model,
+                selection,
+                history=self._history,
+                block=runtime.block,
             )
 
     def _read_pretrained(self) -> run_files.Tables | None:
@@ -174,12 +178,10 @@ class Trainer:
             return None
         if saved["stage"] not in [stage.name for stage in plan]:
             raise CheckpointError(
-                f"{self.folder.path / run_files.STATE}: stage {saved['stage']!r} is not in this plan"
+                f"{self.folder.path / run_files.STATE}: this plan has no stage {saved['stage']!r}"
             )
         self._history = to_rows(saved["history"])
-        self._progress.message(
-            f"Going on after epoch {saved['epoch']} of stage {saved['stage']!r}"
-        )
+        self._progress.message(f"Going on after epoch {saved['epoch']} of stage {saved['stage']!r}")
         return saved
 
     def _given_tables(self) -> _TablePair | None:
@@ -199,8 +201,7 @@ class Trainer:
 
     @contextmanager
     def _shown(self, work: StageState, batches: int) -> Iterator[None]:
-        epochs = work.stage.training.epochs
-        assert isinstance(epochs, int)
+        epochs = settled(work.stage.training.epochs)
         self._progress.start_stage(work.stage.name, work.epoch + 1, epochs, batches)
         try:
             yield

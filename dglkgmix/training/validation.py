@@ -50,16 +50,10 @@ _STAGE_RULES: dict[str, Rule] = {
     "validate_every": _ATLEAST_1,
     "patience": _ATLEAST_0,
 }
-_DROPOUTS = {
-    name: _BELOW_1
-    for name in (
-        "input_dropout",
-        "feature_dropout",
-        "hidden_dropout",
-        "hidden_dropout1",
-        "hidden_dropout2",
-    )
-}
+_DROPOUTS = dict.fromkeys(
+    ("input_dropout", "feature_dropout", "hidden_dropout", "hidden_dropout1", "hidden_dropout2"),
+    _BELOW_1,
+)
 
 RULES: dict[str, dict[str, Rule]] = {
     "data": {
@@ -167,7 +161,11 @@ def _smoothing(config: Config) -> Iterator[str]:
         loss, mass, share = (
             _inherit(config, table, key) for key in ("loss", "smoothing_mass", "label_smoothing")
         )
-        if section.smoothing_mass not in ("auto", "same") and loss == "ce" and share not in (0, mass):
+        if (
+            section.smoothing_mass not in ("auto", "same")
+            and loss == "ce"
+            and share not in (0, mass)
+        ):
             yield (
                 f'{table}.smoothing_mass {mass}: {table}.loss "ce" spreads ε itself '
                 f'({share}); leave smoothing_mass at "auto"'

@@ -64,7 +64,14 @@ def test_seeding_is_repeatable_and_leaves_no_trace() -> None:
 
 def test_threads_come_back() -> None:
     before = torch.get_num_threads()
-    with pytest.raises(ZeroDivisionError), use_threads(before + 1):
-        assert torch.get_num_threads() == before + 1
-        _ = 1 / 0
+    seen = []
+
+    def fail() -> None:
+        with use_threads(before + 1):
+            seen.append(torch.get_num_threads())
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        fail()
+    assert seen == [before + 1]
     assert torch.get_num_threads() == before

@@ -137,9 +137,7 @@ def test_patience_zero_trains_all_epochs(
     assert (result.best_epoch, result.epochs) == (1, 4)
 
 
-def test_averaging_that_never_begins_changes_nothing(
-    graph: KnowledgeGraph, tmp_path: Path
-) -> None:
+def test_averaging_that_never_begins_changes_nothing(graph: KnowledgeGraph, tmp_path: Path) -> None:
     train(graph, settings(), tmp_path / "without")
     train(graph, settings("swa.enabled=true", "swa.start=4"), tmp_path / "with")
     assert weights(tmp_path / "with") == weights(tmp_path / "without")
@@ -299,7 +297,9 @@ def test_a_loss_that_is_not_finite_stops_with_epoch_and_batch_and_keeps_the_best
 
     batches = Run.open(tmp_path / "one").history[0]["batches"]
     monkeypatch.setattr(stage_loop, "batch_loss", broken)
-    with pytest.raises(NumericError, match=r"loss is nan in epoch 2, batch 2 .* of epoch 1, are kept"):
+    with pytest.raises(
+        NumericError, match=r"loss is nan in epoch 2, batch 2 .* of epoch 1, are kept"
+    ):
         train(graph, settings(), tmp_path / "run")
     assert weights(tmp_path / "run") == weights(tmp_path / "one")
     assert Run.open(tmp_path / "run").model is not None
@@ -321,7 +321,7 @@ def test_a_folder_with_something_in_it_is_refused_and_foreign_files_survive(
 def test_wrong_options_are_refused_before_anything_is_written(
     graph: KnowledgeGraph, tmp_path: Path
 ) -> None:
-    with pytest.raises(ConfigError, match="training.batch_size 1000 exceeds"):
+    with pytest.raises(ConfigError, match=r"training.batch_size 1000 exceeds"):
         train(graph, settings("training.batch_size=1000"), tmp_path / "run")
     assert not (tmp_path / "run").exists()
 

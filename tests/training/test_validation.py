@@ -114,9 +114,9 @@ def test_what_a_graph_is_too_small_for_is_refused(override: str, message: str) -
 def test_limits_of_1_k_count_triples_and_entities() -> None:
     settled = [*SETTLED, "training.regime=1-k"]
     validate_for(apply_overrides(Config(), [*settled, "training.batch_size=40"]), GRAPH)
-    with pytest.raises(ConfigError, match="training.batch_size 41 exceeds the graph's 40"):
+    with pytest.raises(ConfigError, match=r"training.batch_size 41 exceeds the graph's 40"):
         validate_for(apply_overrides(Config(), [*settled, "training.batch_size=41"]), GRAPH)
-    with pytest.raises(ConfigError, match="training.negatives 10 must stay below .* 10 entities"):
+    with pytest.raises(ConfigError, match=r"training.negatives 10 must stay below .* 10 entities"):
         validate_for(apply_overrides(Config(), [*settled, "training.negatives=10"]), GRAPH)
 
 
@@ -134,5 +134,5 @@ def test_the_first_stage_is_checked_where_there_is_one() -> None:
         "pretrain.negatives=5",
     ]
     validate_for(apply_overrides(Config(), wrong), GRAPH)
-    with pytest.raises(ConfigError, match="pretrain.batch_size 99 exceeds"):
+    with pytest.raises(ConfigError, match=r"pretrain.batch_size 99 exceeds"):
         validate_for(apply_overrides(Config(), [*wrong, "pretrain.enabled=true"]), GRAPH)
