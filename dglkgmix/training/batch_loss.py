@@ -12,26 +12,8 @@ from dglkgmix.models.link_predictor import LinkPredictor
 from dglkgmix.sampling.negatives import TripleBatch
 from dglkgmix.sampling.queries import QueryBatch
 from dglkgmix.training.config import TrainingConfig
-from dglkgmix.training.losses import (
-    Focus,
-    Offsets,
-    Positives,
-    Softmax,
-    Targets,
-    Terms,
-    bce_terms,
-    l2,
-    n3,
-    one_to_k_bce,
-    one_to_k_ce,
-    one_to_n_bce,
-    one_to_n_bce_scores,
-    one_to_n_ce,
-    one_to_n_ce_scores,
-    reduced,
-    softmax_smoothing,
-    synthetic_bce,
-)
+from dglkgmix.training.losses import Offsets, Positives, l2, n3, reduced
+from dglkgmix.training.objectives import Objective, objective
 from dglkgmix.training.prepared import PreparedBatch, candidates, prepare
 from dglkgmix.training.scoring import bias_of, scores_of_candidates
 from dglkgmix.training.strategies import Strategy, SyntheticBatch
@@ -79,9 +61,10 @@ def batch_loss(
     if not isinstance(batch, PreparedBatch):
         batch = prepare(batch, strategy, training, model.num_entities)
     batch = batch.to(vectors.entities.device)
-    scorer = _Scorer(model, vectors, _Objective.of(training, strategy.focus, model.num_entities))
+    scorer = _Scorer(model, vectors, objective(training, strategy.focus, model.num_entities))
     kg = reduced(scorer.real(batch) * batch.scale, batch.terms, training.reduction)
-    mixed = reduced(scorer.mixed(batch, strategy), _size(batch.synthetic), training.reduction)
+    mixed = scorer.mixed(batch, with_bias=strategy.config.synthetic_bias)
+    mixed = reduced(mixed, _size(batch.synthetic), training.reduction)
     loss = kg + strategy.config.synthetic_weight * mixed
     if training.n3 or training.l2:
         penalty = _penalty(model, vectors, batch.batch, training)
@@ -101,62 +84,48 @@ def _size(synthetic: SyntheticBatch | None) -> int:
 
 
 @dataclass(frozen=True)
-class _Objective:
-    """Which loss: exactly one of binary and softmax cross-entropy."""
-
-    terms: Terms | None
-    softmax: Softmax | None
-
-    @classmethod
-    def of(cls, training: TrainingConfig, focus: Focus | None, num_entities: int) -> _Objective:
-        smoothing, mass = training.label_smoothing, training.smoothing_mass
-        if training.loss == "ce":
-            return cls(None, Softmax(softmax_smoothing(smoothing, mass), num_entities, focus))
-        return cls(bce_terms(Targets.smoothed(smoothing, mass, num_entities), focus), None)
-
-
-@dataclass(frozen=True)
 class _Scorer:
     """Sums of terms of one batch."""
 
     model: LinkPredictor
     vectors: Vectors
-    objective: _Objective
+    objective: Objective
 
     def real(self, item: PreparedBatch) -> Tensor:
         """Σ of L_KG's terms, weighted but not scaled."""
-        batch, offsets = item.batch, item.offsets
+        batch = item.batch
         query = self.model.query(self.vectors, batch.heads, batch.relations)
         if isinstance(batch, QueryBatch):
-            assert offsets is None or isinstance(offsets, Offsets)  # noqa: S101 - for mypy
             positives = Positives(batch.rows, batch.tails, item.weights)
-            return self._all(query, positives, offsets=offsets, with_bias=True)
-        scores = self._candidates(query, candidates(batch), with_bias=True)
-        if isinstance(offsets, Tensor):
-            scores = scores + offsets
-        return self._one_to_k(scores, batch.mask, item.weights)
+            offsets = item.offsets if isinstance(item.offsets, Offsets) else None
+            return self._against_all(query, positives, offsets=offsets, with_bias=True)
+        scores = self._against(query, candidates(batch), with_bias=True)
+        if isinstance(item.offsets, Tensor):
+            scores = scores + item.offsets
+        return self.objective.of_candidates(scores, batch.mask, weights=item.weights)
 
-    def mixed(self, item: PreparedBatch, strategy: Strategy) -> Tensor:
+    def mixed(self, item: PreparedBatch, *, with_bias: bool) -> Tensor:
         """Σ of L_Mix's terms, 0 where nothing is mixed."""
         samples, batch = item.synthetic, item.batch
         if samples is None:
             return torch.zeros((), device=self.vectors.entities.device)
         query = self.model.mixed_query(self.vectors, samples.first, samples.second, samples.lam)
-        with_bias, tails = strategy.config.synthetic_bias, samples.first[:, 2]
-        if self.objective.terms is not None:
-            scores = self._candidates(query, tails.unsqueeze(1), with_bias=with_bias)
-            return synthetic_bce(scores, self.objective.terms)
+        tails = samples.first[:, 2]
+        if self.objective.one_sided:
+            scores = self._against(query, tails.unsqueeze(1), with_bias=with_bias)
+            return self.objective.of_synthetic(scores.squeeze(1))
         if isinstance(batch, QueryBatch):
             positives = Positives(torch.arange(len(tails), device=tails.device), tails)
-            return self._all(query, positives, with_bias=with_bias)
-        chosen = candidates(batch)[samples.positions]
-        scores = self._candidates(query, chosen, with_bias=with_bias)
-        return self._one_to_k(scores, batch.mask[samples.positions], None)
+            return self._against_all(query, positives, with_bias=with_bias)
+        rivals, mask = candidates(batch)[samples.positions], batch.mask[samples.positions]
+        scores = self._against(query, rivals, with_bias=with_bias)
+        return self.objective.of_candidates(scores, mask, weights=None)
 
-    def _candidates(self, query: Tensor, ids: Tensor, *, with_bias: bool) -> Tensor:
+    def _against(self, query: Tensor, ids: Tensor, *, with_bias: bool) -> Tensor:
+        """Scores (B, K) of queries (B, D) against candidate ids (B, K)."""
         return scores_of_candidates(self.model, self.vectors, query, ids, with_bias=with_bias)
 
-    def _all(
+    def _against_all(
         self,
         query: Tensor,
         positives: Positives,
@@ -164,30 +133,12 @@ class _Scorer:
         offsets: Offsets | None = None,
         with_bias: bool,
     ) -> Tensor:
-        """Terms of queries (B, D) against all entities."""
-        model, objective = self.model, self.objective
+        """Σ of the terms of queries (B, D) against all entities."""
         entities, bias = self.vectors.entities, bias_of(self.model, with_bias)
-        if not model.decoder.is_bilinear:
-            scores = model.decoder.score_all(query, entities, bias)
-            if objective.softmax is not None:
-                return one_to_n_ce_scores(scores, positives, objective.softmax, offsets=offsets)
-            return one_to_n_bce_scores(scores, positives, _the(objective.terms))
-        if objective.softmax is not None:
-            softmax = objective.softmax
-            return one_to_n_ce(query, entities, bias, positives, softmax, offsets=offsets)
-        return one_to_n_bce(query, entities, bias, positives, _the(objective.terms))
-
-    def _one_to_k(self, scores: Tensor, mask: Tensor, weights: Tensor | None) -> Tensor:
-        """Terms of scores (B, 1 + K): the true tail first, then the negatives."""
-        true, others = scores[:, 0], scores[:, 1:]
-        if self.objective.softmax is not None:
-            return one_to_k_ce(true, others, mask, self.objective.softmax, weights=weights)
-        return one_to_k_bce(true, others, mask, _the(self.objective.terms), weights=weights)
-
-
-def _the(terms: Terms | None) -> Terms:
-    assert terms is not None  # noqa: S101 - for mypy
-    return terms
+        if self.model.decoder.is_bilinear:
+            return self.objective.of_products(query, entities, bias, positives, offsets=offsets)
+        scores = self.model.decoder.score_all(query, entities, bias)
+        return self.objective.of_scores(scores, positives, offsets=offsets)
 
 
 def _penalty(

@@ -1,0 +1,151 @@
+"""Binary and softmax cross-entropy behind one face."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from torch import Tensor
+
+from dglkgmix.errors import ConfigError
+from dglkgmix.training.config import TrainingConfig
+from dglkgmix.training.losses import (
+    Focus,
+    Offsets,
+    Positives,
+    Softmax,
+    Targets,
+    bce_terms,
+    one_to_k_bce,
+    one_to_k_ce,
+    one_to_n_bce,
+    one_to_n_bce_scores,
+    one_to_n_ce,
+    one_to_n_ce_scores,
+    softmax_smoothing,
+    synthetic_bce,
+)
+
+
+class Objective(Protocol):
+    """Sums of loss terms, scalars; letters as in :mod:`dglkgmix.training.losses.one_to_n`.
+
+    Attributes:
+        one_sided: whether a synthetic sample needs the score of its own tail alone.
+    """
+
+    one_sided: bool
+
+    def of_products(
+        self,
+        query: Tensor,
+        entities: Tensor,
+        bias: Tensor | None,
+        positives: Positives,
+        *,
+        offsets: Offsets | None = None,
+    ) -> Tensor:
+        """1-N, from queries (B, D), entities (E, D) and bias (E,)."""
+        ...
+
+    def of_scores(
+        self, scores: Tensor, positives: Positives, *, offsets: Offsets | None = None
+    ) -> Tensor:
+        """1-N, from scores (B, E)."""
+        ...
+
+    def of_candidates(self, scores: Tensor, mask: Tensor, *, weights: Tensor | None) -> Tensor:
+        """1-K, from scores (B, 1 + K) of true tails and their negatives, mask (B, K)."""
+        ...
+
+    def of_synthetic(self, scores: Tensor) -> Tensor:
+        """From scores (S,) of synthetic samples' own tails; where ``one_sided``."""
+        ...
+
+
+class Binary:
+    """Binary cross-entropy with logits."""
+
+    one_sided = True
+
+    def __init__(self, targets: Targets, focus: Focus | None = None) -> None:
+        self._terms = bce_terms(targets, focus)
+
+    def of_products(
+        self,
+        query: Tensor,
+        entities: Tensor,
+        bias: Tensor | None,
+        positives: Positives,
+        *,
+        offsets: Offsets | None = None,
+    ) -> Tensor:
+        """Σ over B x E terms."""
+        _refuse(offsets)
+        return one_to_n_bce(query, entities, bias, positives, self._terms)
+
+    def of_scores(
+        self, scores: Tensor, positives: Positives, *, offsets: Offsets | None = None
+    ) -> Tensor:
+        """Σ over B x E terms."""
+        _refuse(offsets)
+        return one_to_n_bce_scores(scores, positives, self._terms)
+
+    def of_candidates(self, scores: Tensor, mask: Tensor, *, weights: Tensor | None) -> Tensor:
+        """Σ over the terms that the mask leaves."""
+        return one_to_k_bce(scores[:, 0], scores[:, 1:], mask, self._terms, weights=weights)
+
+    def of_synthetic(self, scores: Tensor) -> Tensor:
+        """Σ over S terms."""
+        return synthetic_bce(scores, self._terms)
+
+
+class CrossEntropy:
+    """Softmax cross-entropy: one term for each positive."""
+
+    one_sided = False
+
+    def __init__(self, softmax: Softmax) -> None:
+        self._softmax = softmax
+
+    def of_products(
+        self,
+        query: Tensor,
+        entities: Tensor,
+        bias: Tensor | None,
+        positives: Positives,
+        *,
+        offsets: Offsets | None = None,
+    ) -> Tensor:
+        """Σ over P terms."""
+        return one_to_n_ce(query, entities, bias, positives, self._softmax, offsets=offsets)
+
+    def of_scores(
+        self, scores: Tensor, positives: Positives, *, offsets: Offsets | None = None
+    ) -> Tensor:
+        """Σ over P terms."""
+        return one_to_n_ce_scores(scores, positives, self._softmax, offsets=offsets)
+
+    def of_candidates(self, scores: Tensor, mask: Tensor, *, weights: Tensor | None) -> Tensor:
+        """Σ over B terms."""
+        return one_to_k_ce(scores[:, 0], scores[:, 1:], mask, self._softmax, weights=weights)
+
+    def of_synthetic(self, scores: Tensor) -> Tensor:
+        """Refused: a softmax needs rivals."""
+        raise TypeError("softmax cross-entropy of a synthetic sample needs all its candidates")
+
+
+def objective(training: TrainingConfig, focus: Focus | None, num_entities: int) -> Objective:
+    """The loss that the options name, over |V| entities.
+
+    Raises:
+        ConfigError: smoothing or mass out of range, or a mass that this loss has not.
+    """
+    smoothing, mass = training.label_smoothing, training.smoothing_mass
+    if training.loss == "ce":
+        return CrossEntropy(Softmax(softmax_smoothing(smoothing, mass), num_entities, focus))
+    return Binary(Targets.smoothed(smoothing, mass, num_entities), focus)
+
+
+def _refuse(offsets: Offsets | None) -> None:
+    if offsets is not None:
+        raise ConfigError("scores are adjusted for softmax cross-entropy alone: use loss 'ce'")

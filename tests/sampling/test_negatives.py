@@ -1,0 +1,106 @@
+"""1-K batches."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from scipy import stats
+
+from dglkgmix.errors import ConfigError
+from dglkgmix.kg.graph import KnowledgeGraph
+from dglkgmix.sampling.negatives import NegativeSampler, TripleBatches
+from dglkgmix.sampling.seeds import generator
+
+TRAIN = [[0, 0, 1], [0, 0, 2], [0, 0, 3], [1, 0, 1], [4, 0, 0]]
+
+
+@pytest.fixture
+def kg() -> KnowledgeGraph:
+    return KnowledgeGraph.from_arrays(TRAIN, entities=5, relations=1)
+
+
+def rows_of(kg: KnowledgeGraph, head: int, relation: int, count: int) -> torch.Tensor:
+    return kg.train_index.locate([head] * count, [relation] * count)
+
+
+class TestSampler:
+    def test_unfiltered_negatives_are_uniform_over_all_entities(self, kg) -> None:
+        sampler = NegativeSampler(kg, 100, filtered=False)
+        drawn, mask = sampler.draw(rows_of(kg, 0, 0, 500), generator(0))
+        assert drawn.shape == mask.shape == (500, 100)
+        assert bool(mask.all())
+        counts = torch.bincount(drawn.view(-1), minlength=5)
+        assert stats.chisquare(counts.numpy()).pvalue > 0.001
+
+    def test_filtered_negatives_are_uniform_over_the_others(self, kg) -> None:
+        """(0, r0, ?) has the tails 1, 2 and 3: 0 and 4 are left."""
+        drawn, mask = NegativeSampler(kg, 100).draw(rows_of(kg, 0, 0, 500), generator(0))
+        counts = torch.bincount(drawn[mask], minlength=5)
+        assert counts[1:4].tolist() == [0, 0, 0]
+        assert stats.chisquare(counts[[0, 4]].numpy()).pvalue > 0.001
+
+    def test_what_ten_redraws_leave_is_masked(self, kg) -> None:
+        """Each of 11 draws is a training triple with probability 3/5."""
+        drawn, mask = NegativeSampler(kg, 100).draw(rows_of(kg, 0, 0, 2000), generator(0))
+        known = kg.train_index.contains(0, 0, drawn)
+        assert torch.equal(mask, ~known)
+        expected = 0.6**11
+        spread = (expected * (1 - expected) / mask.numel()) ** 0.5
+        assert abs(float(known.double().mean()) - expected) < 4 * spread
+
+    def test_where_every_entity_is_an_answer_all_are_masked(self) -> None:
+        kg = KnowledgeGraph.from_arrays([[0, 0, 0], [0, 0, 1]], entities=2, relations=1)
+        _, mask = NegativeSampler(kg, 7).draw(rows_of(kg, 0, 0, 3), generator(0))
+        assert not mask.any()
+
+    def test_the_generator_decides(self, kg) -> None:
+        sampler, rows = NegativeSampler(kg, 9), rows_of(kg, 1, 0, 4)
+        first, again, other = (sampler.draw(rows, generator(seed))[0] for seed in (1, 1, 2))
+        assert torch.equal(first, again)
+        assert not torch.equal(first, other)
+
+    def test_no_negatives_are_refused(self, kg) -> None:
+        with pytest.raises(ConfigError, match="negatives is 0"):
+            NegativeSampler(kg, 0)
+
+
+class TestBatches:
+    @pytest.mark.parametrize(("size", "sizes"), [(4, [4, 4, 2]), (1, [1] * 10), (64, [10])])
+    def test_every_triple_once_an_epoch(self, kg, size: int, sizes: list[int]) -> None:
+        batches = TripleBatches(kg, size, 3)
+        epoch = list(batches.epoch(generator(0)))
+        assert [len(batch) for batch in epoch] == sizes
+        assert len(batches) == len(sizes)
+        edges = torch.cat([batch.edges for batch in epoch])
+        assert sorted(edges.tolist()) == list(range(10))
+        triples = [torch.stack([b.heads, b.relations, b.tails], 1) for b in epoch]
+        assert torch.equal(torch.cat(triples), kg.edges[edges])
+
+    def test_each_triple_has_negatives_of_its_own_query(self, kg) -> None:
+        for batch in TripleBatches(kg, 3, 50).epoch(generator(5)):
+            heads, relations = batch.heads.unsqueeze(1), batch.relations.unsqueeze(1)
+            known = kg.train_index.contains(heads, relations, batch.negatives)
+            assert torch.equal(batch.mask, ~known)
+
+    def test_the_unfiltered_keep_training_triples(self, kg) -> None:
+        (batch,) = TripleBatches(kg, 10, 50, filtered=False).epoch(generator(5))
+        heads, relations = batch.heads.unsqueeze(1), batch.relations.unsqueeze(1)
+        assert kg.train_index.contains(heads, relations, batch.negatives).any()
+        assert batch.mask.all()
+
+    def test_chosen_edges_with_repeats(self, kg) -> None:
+        chosen = torch.tensor([3, 3, 7, 0])
+        epoch = list(TripleBatches(kg, 3, 2).epoch(generator(0), chosen))
+        assert sorted(torch.cat([batch.edges for batch in epoch]).tolist()) == [0, 3, 3, 7]
+        assert [len(batch) for batch in epoch] == [3, 1]
+
+    def test_batches_are_the_same_whatever_is_drawn_at_once(self, kg, monkeypatch) -> None:
+        epoch = list(TripleBatches(kg, 2, 3).epoch(generator(0)))
+        monkeypatch.setattr("dglkgmix.sampling.negatives._BLOCK", 12)
+        blocks = list(TripleBatches(kg, 2, 3).epoch(generator(0)))
+        assert [b.edges.tolist() for b in blocks] == [b.edges.tolist() for b in epoch]
+        assert [b.negatives.shape for b in blocks] == [(2, 3)] * 5
+
+    def test_a_batch_size_of_nothing_is_refused(self, kg) -> None:
+        with pytest.raises(ConfigError, match="batch_size is 0"):
+            TripleBatches(kg, 0, 5)

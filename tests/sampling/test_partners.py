@@ -1,0 +1,228 @@
+"""Mixing partners."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+import torch
+from scipy import stats
+
+from dglkgmix._dgl import dgl
+from dglkgmix.errors import ConfigError
+from dglkgmix.kg.graph import KnowledgeGraph
+from dglkgmix.kg.sources import load
+from dglkgmix.sampling import partners as module
+from dglkgmix.sampling.partners import Partners, PartnerSampler
+
+# Six in-edges of entity 0: edges 0..5, every relation once.
+STAR = [[head, head - 1, 0] for head in range(1, 7)]
+# In-edges of 0. Edge 0 is (1, r0): 1, 2 and 3 share its head, 4 its relation; 5 and 6 do not.
+CROWDED = [[1, 0, 0], [1, 1, 0], [1, 2, 0], [1, 3, 0], [2, 0, 0], [3, 1, 0], [4, 2, 0]]
+
+
+@pytest.fixture
+def star() -> KnowledgeGraph:
+    return KnowledgeGraph.from_arrays(STAR, entities=7, relations=6)
+
+
+@pytest.fixture
+def crowded() -> KnowledgeGraph:
+    return KnowledgeGraph.from_arrays(CROWDED, entities=5, relations=4)
+
+
+def of(partners: Partners, edge: int) -> list[int]:
+    _, samples = partners.of_edges(torch.tensor([edge]))
+    return partners.partners[samples].tolist()
+
+
+def candidates(kg: KnowledgeGraph, edge: int, rule: str) -> set[int]:
+    """C by the method's words, one triple after the other."""
+    head, relation, tail = kg.edges[edge].tolist()
+    return {
+        other
+        for other, (h, r, t) in enumerate(kg.edges.tolist())
+        if t == tail and other != edge and (rule == "any" or (h != head and r != relation))
+    }
+
+
+def random_graph(seed: int, entities: int = 6, relations: int = 3, triples: int = 60):
+    chance = torch.Generator().manual_seed(seed)
+    bounds = (entities, relations, entities)
+    columns = [torch.randint(bound, (triples,), generator=chance) for bound in bounds]
+    return KnowledgeGraph.from_arrays(
+        torch.stack(columns, 1), entities=entities, relations=relations
+    )
+
+
+class TestDistribution:
+    def test_uniform_over_the_other_in_edges(self, star: KnowledgeGraph) -> None:
+        """10^5 draws: every one of the 10 pairs out of 5 candidates is equally likely."""
+        sampler = PartnerSampler(star, 5, 2)
+        edge, draws = 2, 100_000
+        sampler._augmented = torch.full((draws,), edge)  # one edge, many times over
+        sampler._excluded = torch.ones(draws, dtype=torch.long)
+        pairs = sampler.draw(1).partners.view(draws, 2).sort(1).values
+        assert len(pairs) == draws
+        kinds, counts = torch.unique(pairs, dim=0, return_counts=True)
+        expected = [list(pair) for pair in itertools.combinations([0, 1, 3, 4, 5], 2)]
+        assert kinds.tolist() == expected  # never the triple itself, never one of them twice
+        assert stats.chisquare(counts.numpy()).pvalue > 0.001
+
+    def test_strict_draws_are_uniform_over_what_the_rule_leaves(self) -> None:
+        """The tail has 9 in-edges; 4 are excluded for edge 0, itself among them."""
+        rows = [*CROWDED, [5, 3, 0], [6, 4, 0]]
+        kg = KnowledgeGraph.from_arrays(rows, entities=7, relations=5)
+        sampler = PartnerSampler(kg, 9, 2, "strict")
+        allowed = sorted(candidates(kg, 0, "strict"))
+        assert allowed == [5, 6, 7, 8]
+        draws = 100_000
+        sampler._augmented = torch.zeros(draws, dtype=torch.long)
+        sampler._excluded = torch.full((draws,), 9 - len(allowed))
+        pairs = sampler.draw(1).partners.view(draws, 2).sort(1).values
+        kinds, counts = torch.unique(pairs, dim=0, return_counts=True)
+        assert kinds.tolist() == [list(pair) for pair in itertools.combinations(allowed, 2)]
+        assert stats.chisquare(counts.numpy()).pvalue > 0.001
+
+    def test_single_draws_are_uniform_too(self, star: KnowledgeGraph) -> None:
+        sampler = PartnerSampler(star, 5, 1)
+        sampler._augmented = torch.full((100_000,), 5)
+        sampler._excluded = torch.ones(100_000, dtype=torch.long)
+        counts = torch.bincount(sampler.draw(7).partners, minlength=6)
+        assert counts[5] == 0
+        assert stats.chisquare(counts[:5].numpy()).pvalue > 0.001
+
+
+class TestCounts:
+    @pytest.mark.parametrize("rule", ["any", "strict"])
+    @pytest.mark.parametrize("k", [1, 2, 5, 100])
+    @pytest.mark.parametrize("threshold", [0, 1, 3, 1000])
+    def test_as_many_as_there_are(self, rule: str, k: int, threshold: int) -> None:
+        kg = random_graph(k)
+        sampler = PartnerSampler(kg, threshold, k, rule)
+        partners = sampler.draw(3)
+        for edge in range(kg.num_edges):
+            allowed = candidates(kg, edge, rule)
+            low = int(kg.degrees.edge_tail_relation[edge]) < threshold
+            drawn = of(partners, edge)
+            assert len(set(drawn)) == len(drawn) == (min(k, len(allowed)) if low else 0)
+            assert set(drawn) <= allowed
+        assert sampler.coverage["synthetic_per_epoch"] == len(partners)
+
+    def test_strict_reaches_its_few_candidates_among_many(self) -> None:
+        """1,000 in-edges from one head and 3 from others: those 3, always."""
+        many = [[1, relation, 0] for relation in range(1000)]
+        few = [[head, 1000 + head, 0] for head in (2, 3, 4)]
+        kg = KnowledgeGraph.from_arrays(many + few, entities=5, relations=1005)
+        partners = PartnerSampler(kg, 2, 5, "strict").draw(0)
+        assert all(sorted(of(partners, edge)) == [1000, 1001, 1002] for edge in range(0, 1000, 37))
+
+    def test_crowded_by_hand(self, crowded: KnowledgeGraph) -> None:
+        strict = PartnerSampler(crowded, 3, 5, "strict").draw(0)
+        assert [sorted(of(strict, edge)) for edge in (0, 1, 4)] == [[5, 6], [4, 6], [1, 2, 3, 5, 6]]
+        anyone = PartnerSampler(crowded, 3, 6, "any").draw(0)
+        assert sorted(of(anyone, 0)) == [1, 2, 3, 4, 5, 6]
+
+    def test_a_self_loops_own_reciprocal_is_a_partner(self) -> None:
+        kg = KnowledgeGraph.from_arrays([[0, 0, 0]], entities=1, relations=1)
+        partners = PartnerSampler(kg, 5, 5).draw(0)
+        assert (of(partners, 0), of(partners, 1)) == ([1], [0])
+
+    def test_one_incoming_edge_each_gives_nobody(self) -> None:
+        """Case 9."""
+        kg = KnowledgeGraph.from_arrays([[0, 0, 1], [2, 0, 3]], entities=4, relations=1)
+        sampler = PartnerSampler(kg, 5, 5)
+        assert len(sampler.draw(0)) == 0
+        assert sampler.coverage == {
+            "below_threshold": 4,
+            "without_partner": 4,
+            "synthetic_per_epoch": 0,
+        }
+
+    def test_a_degree_at_the_threshold_is_not_augmented(self) -> None:
+        """Case 9: d_tail(0, r0) = 2 and η = 2."""
+        kg = KnowledgeGraph.from_arrays([[1, 0, 0], [2, 0, 0]], entities=3, relations=1)
+        assert kg.degrees.edge_tail_relation.tolist() == [2, 2, 1, 1]
+        assert len(PartnerSampler(kg, 2, 5).draw(0)) == 0
+        assert PartnerSampler(kg, 3, 5).draw(0).edges.tolist() == [0, 1]
+
+    @pytest.mark.parametrize(
+        ("name", "below", "alone", "synthetic"),
+        [
+            ("fb15k-237", 193_274, 365, 955_377),
+            ("nell-995", 154_094, 42_764, 361_303),
+            ("codex-m", 127_213, 0, 636_012),
+            ("codex-s", 13_126, 0, 65_630),
+        ],
+    )
+    def test_the_methods_facts(self, shared_data, name, below, alone, synthetic) -> None:
+        kg = load(shared_data / name)
+        sampler = PartnerSampler(kg, 5, 5)
+        assert tuple(sampler.coverage.values()) == (below, alone, synthetic)
+        partners = sampler.draw(0)
+        assert len(partners) == synthetic
+        first, second = kg.edges[partners.edges], kg.edges[partners.partners]
+        assert torch.equal(first[:, 2], second[:, 2])
+        assert not (partners.edges == partners.partners).any()
+        assert int(kg.degrees.edge_tail_relation[partners.edges].max()) < 5
+
+
+class TestRepeatability:
+    def test_the_seed_decides(self) -> None:
+        sampler = PartnerSampler(random_graph(0), 5, 3)
+        first, other, again = (sampler.draw(seed) for seed in (2**62, 6, 2**62))
+        assert torch.equal(first.partners, again.partners)
+        assert torch.equal(first.edges, again.edges)
+        assert not torch.equal(first.partners, other.partners)
+
+    def test_the_number_of_threads_does_not(self) -> None:
+        sampler = PartnerSampler(random_graph(0, 50, 4, 3000), 5, 3)
+        before = dgl.utils.get_num_threads()
+        try:
+            drawn = []
+            for threads in (1, 2):
+                dgl.utils.set_num_threads(threads)
+                drawn.append(sampler.draw(1).partners)
+                assert dgl.utils.get_num_threads() == threads
+        finally:
+            dgl.utils.set_num_threads(before)
+        assert torch.equal(*drawn)
+
+    def test_blocks_keep_counts_and_candidates(self, monkeypatch) -> None:
+        kg = random_graph(1)
+        whole = PartnerSampler(kg, 9, 3, "strict").draw(0)
+        monkeypatch.setattr(module, "_BLOCK", 40)
+        blocks = PartnerSampler(kg, 9, 3, "strict").draw(0)
+        assert torch.equal(whole.edges, blocks.edges)
+        for edge in range(0, kg.num_edges, 5):
+            assert set(of(blocks, edge)) <= candidates(kg, edge, "strict")
+
+    def test_pytorchs_generator_is_left_alone(self, star: KnowledgeGraph) -> None:
+        before = torch.random.get_rng_state()
+        PartnerSampler(star, 5, 2).draw(0)
+        assert torch.equal(torch.random.get_rng_state(), before)
+
+
+class TestPartners:
+    def test_samples_of_a_batch(self) -> None:
+        partners = Partners(
+            edges=torch.tensor([1, 1, 3]),
+            partners=torch.tensor([5, 6, 7]),
+            indptr=torch.tensor([0, 0, 2, 2, 3]),
+        )
+        positions, samples = partners.of_edges(torch.tensor([3, 0, 1, 3]))
+        assert positions.tolist() == [0, 2, 2, 3]
+        assert samples.tolist() == [2, 0, 1, 2]
+        assert len(partners) == 3
+
+
+@pytest.mark.parametrize(
+    ("threshold", "k", "rule"), [(-1, 5, "any"), (5, -1, "any"), (5, 5, "some")]
+)
+def test_senseless_options_are_refused(star, threshold: int, k: int, rule: str) -> None:
+    with pytest.raises(ConfigError):
+        PartnerSampler(star, threshold, k, rule)
+
+
+def test_no_partners_are_no_samples(star: KnowledgeGraph) -> None:
+    assert len(PartnerSampler(star, 5, 0).draw(0)) == 0
