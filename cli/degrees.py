@@ -110,7 +110,7 @@ def _bin_table(kg: KnowledgeGraph, bins: DegreeBins, result: dict[str, Any]) -> 
         rows.append([name, interval, *figures])
     rows.append(["all", "", *(text for t in totals.values() for text in (f"{t:,}", ""))])
     if bins.names == bins.intervals:
-        return aligned([row[1:] for row in rows], right=range(1, 9))
+        return aligned([[row[0], *row[2:]] for row in rows], right=range(1, 9))
     return aligned(rows, right=range(2, 10))
 
 

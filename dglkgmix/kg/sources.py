@@ -72,10 +72,15 @@ def load_folder(folder: Path, options: ReadOptions) -> KnowledgeGraph:
     return encode(tables["train"], tables["valid"], tables["test"])
 
 
+def split_files(folder: Path, split: str) -> list[Path]:
+    """All files that a folder has for a split, in any format."""
+    stems = _STEMS[split]
+    return sorted(p for p in folder.iterdir() if p.is_file() and is_split_file(p, stems))
+
+
 def find_split(folder: Path, split: str) -> Path | None:
     """The file of a split, None where there is none; DataError where there are several."""
-    stems = _STEMS[split]
-    found = sorted(p for p in folder.iterdir() if p.is_file() and is_split_file(p, stems))
+    found = split_files(folder, split)
     if len(found) > 1:
         names = ", ".join(path.name for path in found)
         raise DataError(f"{folder}: several files for {split}: {names}; keep one")

@@ -14,6 +14,7 @@ from torch import Tensor
 from dglkgmix.errors import DataError, StorageError
 from dglkgmix.files import write_atomic
 from dglkgmix.kg.graph import SPLITS, KnowledgeGraph
+from dglkgmix.kg.sources import split_files
 from dglkgmix.kg.tables import ROLES
 
 TARGETS = ("tsv", "parquet", "dgl")
@@ -33,7 +34,8 @@ def write(kg: KnowledgeGraph, path: Path, target: str, *, overwrite: bool = Fals
     makes one file.
 
     Raises:
-        DataError: ``path`` exists and ``overwrite`` is not set, or TSV cannot hold a name.
+        DataError: a file exists and ``overwrite`` is not set, a split has a file of another
+            format in the folder, or TSV cannot hold a name.
         StorageError: a file cannot be written.
     """
     if target == "dgl":
@@ -44,6 +46,7 @@ def write(kg: KnowledgeGraph, path: Path, target: str, *, overwrite: bool = Fals
         return [path]
     files = {split: path / f"{split}.{target}" for split in SPLITS}
     _refuse_existing(list(files.values()), overwrite)
+    _refuse_neighbours(path, files)
     to_bytes = tsv_bytes if target == "tsv" else parquet_bytes
     contents = {split: to_bytes(kg, kg.split(split)) for split in SPLITS}
     _make_folder(path)
@@ -116,6 +119,14 @@ def _refuse_existing(paths: list[Path], overwrite: bool) -> None:
     existing = [path for path in paths if path.exists()]
     if existing and not overwrite:
         raise DataError(f"{existing[0]} exists: choose another place, or use --overwrite")
+
+
+def _refuse_neighbours(folder: Path, files: dict[str, Path]) -> None:
+    """A folder with two files for a split would be no source any more."""
+    for split, path in files.items():
+        others = [p for p in split_files(folder, split) if p != path] if folder.is_dir() else []
+        if others:
+            raise DataError(f"{others[0]} would stand beside {path.name}: choose another folder")
 
 
 def _make_folder(path: Path) -> None:

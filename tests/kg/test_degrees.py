@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import time
 from collections import Counter
 from pathlib import Path
 
@@ -121,13 +120,12 @@ def test_relations_outside_the_graph(kg: KnowledgeGraph, relation: int) -> None:
         kg.degrees.tail_relation(0, relation)
 
 
-def test_thousands_of_relations_are_fast() -> None:
-    kg = random_graph(14_000, 7_000, 60_000)
-    begin = time.process_time()
-    assert len(kg.graph.etypes) == 14_000
-    assert kg.degrees.edge_tail_relation.sum() > 0
-    # 14,000 edge types are to take under 6 s; process time, as tests share a machine.
-    assert time.process_time() - begin < 6
+def test_thousands_of_relations() -> None:
+    """`bench/loading.py` takes the time of 14,000 edge types."""
+    kg = random_graph(500, 1_000, 3_000)
+    counts = Counter((r, t) for _, r, t in kg.edges.tolist())
+    assert kg.degrees.edge_tail_relation.tolist() == [counts[r, t] for _, r, t in kg.edges.tolist()]
+    assert len(kg.graph.etypes) == 2_000
 
 
 def test_bins() -> None:

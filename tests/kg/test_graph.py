@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pickle
 import subprocess
-import sys
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -196,21 +196,16 @@ def test_node_types_are_checked() -> None:
         )  # fmt: skip
 
 
-def test_ids_do_not_hang_on_the_hash_seed(toy_rows: Rows) -> None:
+def test_ids_do_not_hang_on_the_hash_seed(
+    toy_rows: Rows, run_python: Callable[..., subprocess.CompletedProcess[str]]
+) -> None:
     """Case 38."""
     code = (
         "from dglkgmix.kg.graph import KnowledgeGraph\n"
         f"kg = KnowledgeGraph.from_names(**{toy_rows!r})\n"
         "print(kg.entities.names, kg.relations.names, kg.edges.tolist())"
     )
-    outputs = {
-        subprocess.run(
-            [sys.executable, "-c", code],
-            env={"PYTHONHASHSEED": seed},
-            capture_output=True,
-            text=True,
-            check=True,
-        ).stdout
-        for seed in ("1", "2")
-    }
-    assert len(outputs) == 1
+    here = KnowledgeGraph.from_names(**toy_rows)
+    expected = f"{here.entities.names} {here.relations.names} {here.edges.tolist()}\n"
+    # This process draws its own hash seed; that it is just this one is unlikely.
+    assert run_python(code, PYTHONHASHSEED=20_231).stdout == expected

@@ -1,0 +1,9 @@
+"""Settings of the tests that draw their inputs."""
+
+from __future__ import annotations
+
+from hypothesis import settings
+
+# The machine is shared: how long one example takes says nothing.
+settings.register_profile("dglkgmix", deadline=None)
+settings.load_profile("dglkgmix")

@@ -1,0 +1,101 @@
+from __future__ import annotations
+
+import gzip
+import logging
+from pathlib import Path
+
+import pytest
+import torch
+
+from dglkgmix.errors import DataError, UnknownNameError
+from dglkgmix.kg import sources
+from dglkgmix.kg.graph import KnowledgeGraph
+from dglkgmix.kg.options import ReadOptions
+from dglkgmix.kg.sources import load
+
+Rows = dict[str, list[tuple[str, str, str]]]
+
+
+def test_a_folder(toy_folder: Path, toy_rows: Rows) -> None:
+    kg = load(toy_folder)
+    expected = KnowledgeGraph.from_names(**toy_rows)
+    assert kg.entities == expected.entities
+    for name in toy_rows:
+        assert torch.equal(kg.split(name), expected.split(name))
+
+
+def test_a_folder_of_mixed_formats_without_test(tmp_path: Path) -> None:
+    (tmp_path / "train.csv.gz").write_bytes(gzip.compress(b'"a",r,b\n'))
+    (tmp_path / "dev.txt").write_bytes(b"a\tr\tc\n")
+    (tmp_path / "train2id.txt").write_bytes(b"not of a split")
+    (tmp_path / "README").write_bytes(b"nor this")
+    kg = load(str(tmp_path))
+    assert repr(kg) == "KnowledgeGraph(3 entities, 1 relations, 1 + 1 + 0 triples)"
+
+
+@pytest.mark.parametrize(
+    ("files", "what"),
+    [
+        ({"valid.txt": b""}, "no file for train"),
+        ({"train.txt": b"\n"}, r"train\.txt: no triples: the training file is empty"),
+        ({"train.txt": b"a\tr\tb", "train.csv": b""}, r"several files for train: train\.csv, tr"),
+        ({"train": b"a\tr\tb", "val.txt": b"", "valid.txt": b""}, "several files for valid"),
+        ({"train.txt": b"a\tr\tb", "test.txt": b"a\tr"}, r"test\.txt:1: expected 3"),
+    ],
+)
+def test_folders_that_are_no_source(tmp_path: Path, files: dict[str, bytes], what: str) -> None:
+    """Case 19: an empty training file is an error that says so."""
+    for name, content in files.items():
+        (tmp_path / name).write_bytes(content)
+    with pytest.raises(DataError, match=what):
+        load(tmp_path)
+
+
+def test_one_file_is_split(tmp_path: Path) -> None:
+    path = tmp_path / "all.tsv"
+    path.write_text("".join(f"e{i % 5}\tr{i % 2}\te{i % 7}\n" for i in range(35)))
+    kg = load(path)
+    assert repr(kg) == "KnowledgeGraph(7 entities, 2 relations, 27 + 4 + 4 triples)"
+    assert kg.summary()["entities_not_in_train"] == 0
+    again = load(path, split=(0.6, 0.2, 0.2), split_seed=5)
+    assert [len(again.split(name)) for name in ("train", "valid", "test")] == [21, 7, 7]
+
+
+def test_one_empty_file(tmp_path: Path) -> None:
+    path = tmp_path / "all.tsv"
+    path.touch()
+    with pytest.raises(DataError, match=r"all\.tsv: no triples: the file is empty"):
+        load(path)
+
+
+def test_reading_options_apply(tmp_path: Path) -> None:
+    path = tmp_path / "all.csv"
+    path.write_text("o;s;p\nb;a;r\n")
+    options = ReadOptions(columns=("s", "p", "o"), header=True, delimiter=";")
+    assert load(path, options=options, split=(1, 0, 0)).entities.names == ("a", "b")
+
+
+def test_a_name_of_the_catalog() -> None:
+    assert load("world").num_entities > 600
+
+
+def test_a_path_of_the_same_name(
+    tmp_path: Path,
+    toy_folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    toy_folder.rename(tmp_path / "world")
+    monkeypatch.chdir(tmp_path)
+    with caplog.at_level(logging.WARNING, sources.__name__):
+        assert load("world").num_entities > 600
+    assert "for the path write ./world" in caplog.text
+    assert load("./world").num_entities == 5
+    assert load(Path("world")).num_entities == 5
+
+
+def test_neither_path_nor_name(tmp_path: Path) -> None:
+    with pytest.raises(UnknownNameError, match="no data set of this name; close matches: world "):
+        load("wrld")
+    with pytest.raises(UnknownNameError, match="gone: no such file or folder"):
+        load(tmp_path / "gone")
