@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+
 import torch
 from torch import Tensor, nn
 
 from dglkgmix.errors import ConfigError
 
 
-class Decoder(nn.Module):
+class Decoder(nn.Module, ABC):
     """Scores triples from the vectors of their head, relation and tail.
 
     A decoder first makes a query of a head and a relation, then scores it against tails. It
@@ -41,11 +43,12 @@ class Decoder(nn.Module):
         With ``rows`` (B,), ``relation`` is (U, Dr) and query b has relation ``rows[b]``.
         """
         if rows is not None:
-            relation = relation[rows]
+            relation = relation.index_select(0, rows)
         return self._query(head, relation)
 
+    @abstractmethod
     def _query(self, head: Tensor, relation: Tensor) -> Tensor:
-        raise NotImplementedError
+        """Queries (B, Dq) of heads (B, De) and relations (B, Dr), row by row."""
 
     def score_all(self, query: Tensor, entities: Tensor, bias: Tensor | None = None) -> Tensor:
         """Scores (B, E) of each query (B, Dq) against all entities (E, De), with bias (E,)."""
@@ -69,9 +72,9 @@ class Decoder(nn.Module):
 
     def reset_parameters(self) -> None:
         """Draw every parameter and statistic of the decoder afresh."""
-        for child in self.children():
-            reset = getattr(child, "reset_parameters", None)
-            if reset is not None:
+        for part in self.modules():
+            reset = getattr(part, "reset_parameters", None)
+            if reset is not None and part is not self:
                 reset()
 
 

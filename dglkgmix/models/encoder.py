@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 import torch
@@ -35,7 +36,7 @@ class Vectors:
         return functional.embedding(ids, self.relations, sparse=self.sparse)
 
 
-class Encoder(nn.Module):
+class Encoder(nn.Module, ABC):
     """Holds the embedding tables and makes vectors of them.
 
     Attributes:
@@ -48,6 +49,7 @@ class Encoder(nn.Module):
         self.entity_table = nn.Parameter(torch.zeros(entities, entity_dim))
         self.relation_table = nn.Parameter(torch.zeros(relations, relation_dim))
 
+    @abstractmethod
     def encode(
         self,
         hidden_edges: Tensor | None = None,
@@ -63,7 +65,6 @@ class Encoder(nn.Module):
                 at no cost ignores it.
             generator: where random choices are drawn from (CPU); PyTorch's global one if None.
         """
-        raise NotImplementedError
 
     def reset_parameters(self) -> None:
         """Draw everything but the embedding tables afresh."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor, nn
 
+from dglkgmix.errors import ConfigError
 from dglkgmix.models.batch_norm import frozen_statistics
 from dglkgmix.models.decoder import Decoder
 from dglkgmix.models.encoder import Encoder, Vectors
@@ -43,11 +44,13 @@ class LinkPredictor(nn.Module):
         Raises:
             ConfigError: an unknown name, an option at "auto", or a geometry that does not fit.
         """
+        if options.bias == "auto":
+            raise ConfigError("model.bias is still 'auto': resolve the configuration first")
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
             decoder = build_decoder(options)
             encoder = build_encoder(options, kg, decoder)
-            model = cls(encoder, decoder, bias=options.bias is True)
+            model = cls(encoder, decoder, bias=options.bias)
             model._start_tables()
         return model
 
@@ -86,7 +89,10 @@ class LinkPredictor(nn.Module):
         self, vectors: Vectors, query: Tensor, candidates: Tensor, with_bias: bool = True
     ) -> Tensor:
         """Scores (B, K) of queries (B, Dq) against candidate ids (B, K)."""
-        bias = self.bias[candidates] if with_bias and self.bias is not None else None
+        bias = None
+        if with_bias and self.bias is not None:
+            # Unlike bias[candidates], whose gradient is summed in no fixed order.
+            bias = self.bias.index_select(0, candidates.reshape(-1)).view_as(candidates)
         return self.decoder.score(query, vectors.entity(candidates), bias)
 
     def mixed_query(self, vectors: Vectors, first: Tensor, second: Tensor, lam: Tensor) -> Tensor:

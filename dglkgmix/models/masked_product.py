@@ -63,5 +63,5 @@ def _shared_product(vectors: Tensor, matrices: Tensor, rows: Tensor) -> Tensor:
     """One product for each matrix, of all the vectors that share it."""
     order = rows.argsort()
     sizes = rows.bincount(minlength=len(matrices)).tolist()
-    sorted_product = segment_product(vectors[order], matrices.unsqueeze(1), sizes)
-    return sorted_product[order.argsort()]
+    sorted_product = segment_product(vectors.index_select(0, order), matrices.unsqueeze(1), sizes)
+    return sorted_product.index_select(0, order.argsort())

@@ -76,7 +76,7 @@ class Neighbourhood:
         degrees = self.degrees.to(features.device)
         if hidden is not None:
             sources, group = (ends[hidden] for ends in self.edges.ends(features.device))
-            total = total.index_add_(0, group, features[sources], alpha=-1)
+            total = total.index_add_(0, group, features.index_select(0, sources), alpha=-1)
             degrees = degrees.index_add(0, group, torch.ones_like(group), alpha=-1)
         share = (degrees > 0).to(features.dtype) / degrees.clamp(min=1)
         return total.mul_(share.unsqueeze(1))

@@ -55,7 +55,7 @@ class RGCN(Encoder):
     ) -> None:
         _check(layers, bases, edge_dropout, fanout)
         super().__init__(kg.num_entities, kg.num_query_relations, entity_dim, relation_dim)
-        self.kg = _Shared(kg)
+        self.messages = _Shared(kg)
         self.edge_dropout = edge_dropout
         self.fanout = fanout
         self.dropout = Dropout(dropout)
@@ -81,13 +81,13 @@ class RGCN(Encoder):
         with torch.autocast(self.entity_table.device.type, enabled=False):
             if self.training and self.fanout > 0:
                 return self._encode_sampled(hidden, nodes, generator)
-            hoods = [self.kg.full] * len(self.layers)
+            hoods = [self.messages.full] * len(self.layers)
             return Vectors(self._pass(self.entity_table, hoods, hidden), self.relation_table)
 
     def _hidden(self, edges: Tensor | None, generator: torch.Generator | None) -> Tensor | None:
         if edges is None or not self.training or self.edge_dropout == 0 or len(edges) == 0:
             return None
-        both = with_reciprocals(edges, self.kg.graph.num_edges)
+        both = with_reciprocals(edges, self.messages.graph.num_edges)
         return thinned(both, self.edge_dropout, generator)
 
     def _encode_sampled(
@@ -96,7 +96,7 @@ class RGCN(Encoder):
         entities = len(self.entity_table)
         wanted = torch.arange(entities) if nodes is None else torch.unique(nodes.cpu())
         seed = int(torch.randint(2**31 - 1, (), generator=generator))
-        sampler = NeighbourSampler(self.kg.graph, self.fanout, len(self.layers))
+        sampler = NeighbourSampler(self.messages.graph, self.fanout, len(self.layers))
         sources, hoods = sampler.draw(wanted, None if hidden is None else hidden.cpu(), seed)
         device = self.entity_table.device
         features = self.entity_table.index_select(0, sources.to(device))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+
 import torch
 from torch import Tensor, nn
 
@@ -10,16 +12,16 @@ from dglkgmix.models.neighbourhood import Neighbourhood
 from dglkgmix.models.segments import segment_product
 
 
-class RelationMatrices(nn.Module):
+class RelationMatrices(nn.Module, ABC):
     """Matrices (2R, G, De / G, De / G): the G diagonal blocks of every relation's matrix."""
 
+    @abstractmethod
     def forward(self) -> Tensor:
         """All matrices, made of what is learnt."""
-        raise NotImplementedError
 
+    @abstractmethod
     def reset_parameters(self) -> None:
         """Draw what is learnt afresh."""
-        raise NotImplementedError
 
 
 class BasisMatrices(RelationMatrices):

@@ -40,6 +40,12 @@ class TuckER(Decoder):
 
     def query(self, head: Tensor, relation: Tensor, rows: Tensor | None = None) -> Tensor:
         """Queries (B, De); see :meth:`Decoder.query`."""
+        return self._product(head, relation, rows)
+
+    def _query(self, head: Tensor, relation: Tensor) -> Tensor:
+        return self._product(head, relation, None)
+
+    def _product(self, head: Tensor, relation: Tensor, rows: Tensor | None) -> Tensor:
         head = self.input_dropout(self.input_norm(head))
         matrices = (relation @ self.core.flatten(1)).view(-1, *self.core.shape[1:])  # (U, De, De)
         p = self.matrix_dropout.p if self.matrix_dropout.active else 0.0

@@ -6,12 +6,14 @@ import pytest
 import torch
 
 from dglkgmix.errors import ConfigError
-from dglkgmix.models.decoder import Decoder, same_dim
+from dglkgmix.models.complex import ComplEx
+from dglkgmix.models.conve import ConvE
+from dglkgmix.models.decoder import same_dim
 from dglkgmix.models.distmult import DistMult
 
 
 def test_scores_by_hand() -> None:
-    decoder = Decoder(2, 2)
+    decoder = DistMult(2, 2)
     query = torch.tensor([[1.0, 2.0]])
     entities = torch.tensor([[1.0, 1.0], [0.0, 3.0], [2.0, 0.0]])
     bias = torch.tensor([0.5, 0.0, -1.0])
@@ -30,6 +32,27 @@ def test_rows_name_each_querys_relation() -> None:
     query = decoder.query(torch.ones(3, 2), relations, torch.tensor([1, 0, 1]))
 
     assert query.tolist() == [[10.0, 20.0], [1.0, 2.0], [10.0, 20.0]]
+
+
+def test_reset_draws_everything_afresh() -> None:
+    decoder = ConvE(12, 12)
+    before = {name: value.clone() for name, value in decoder.state_dict().items()}
+    decoder.query(torch.randn(5, 12), torch.randn(5, 12))  # moves the statistics
+    torch.nn.init.ones_(decoder.output_norm.bias)
+
+    decoder.reset_parameters()
+
+    after = decoder.state_dict()
+    drawn = {name for name in before if not torch.equal(before[name], after[name])}
+    assert drawn == {"convolution.filters.weight", "projection.weight", "projection.bias"}
+
+
+def test_squared_moduli() -> None:
+    vectors = torch.tensor([[1.0, -2.0, 3.0, 4.0]])
+
+    assert DistMult(4, 4).squared_moduli(vectors).tolist() == [[1.0, 4.0, 9.0, 16.0]]
+    # 1 + 3i and -2 + 4i
+    assert ComplEx(4, 4).squared_moduli(vectors).tolist() == [[10.0, 20.0]]
 
 
 def test_same_dim() -> None:

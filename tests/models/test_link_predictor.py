@@ -1,0 +1,149 @@
+"""Ids become vectors here, and only here."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+import torch
+
+from dglkgmix.errors import ConfigError
+from dglkgmix.kg.graph import KnowledgeGraph
+from dglkgmix.models.link_predictor import LinkPredictor
+from dglkgmix.training.config import ModelConfig
+
+KG = KnowledgeGraph.from_arrays([(0, 0, 1), (1, 0, 2), (2, 1, 3), (3, 1, 0)])
+OPTIONS = ModelConfig(decoder="distmult", entity_dim=4, relation_dim=4, bias=True, bases=2)
+HEADS, RELATIONS = torch.tensor([0, 1, 3]), torch.tensor([3, 0, 3])
+
+
+def model(**options: object) -> LinkPredictor:
+    return LinkPredictor.build(replace(OPTIONS, **options), KG, seed=1)
+
+
+def test_scores_by_hand() -> None:
+    predictor = model().eval()
+    x, r = predictor.encoder.entity_table, predictor.encoder.relation_table
+    assert predictor.bias is not None
+    with torch.no_grad():
+        predictor.bias.copy_(torch.tensor([0.0, 10.0, 20.0, 30.0]))
+    vectors = predictor.encode()
+
+    query = predictor.query(vectors, torch.tensor([2]), torch.tensor([1]))
+
+    plain = (x[2] * r[1] * x).sum(1)
+    torch.testing.assert_close(predictor.score_all(vectors, query)[0], plain + predictor.bias)
+    candidates = torch.tensor([[3, 3, 0]])
+    chosen = predictor.score(vectors, query, candidates)
+    torch.testing.assert_close(chosen, (plain + predictor.bias)[candidates])
+    without = predictor.score(vectors, query, candidates, with_bias=False)
+    torch.testing.assert_close(without, plain[candidates])
+
+
+def test_tucker_meets_each_relation_once() -> None:
+    predictor = model(decoder="tucker").eval()
+    vectors, seen = predictor.encode(), []
+    inner = predictor.decoder.query
+
+    def watch(*args: torch.Tensor) -> torch.Tensor:
+        seen.append(args)
+        return inner(*args)
+
+    predictor.decoder.query = watch
+    query = predictor.query(vectors, HEADS, RELATIONS)
+
+    head, relation, rows = seen[0]
+    assert relation.shape == (2, 4)
+    assert rows.tolist() == [1, 0, 1]
+    direct = inner(head, vectors.relation(RELATIONS))
+    torch.testing.assert_close(query, direct)
+
+
+def test_mixed_query_mixes_vectors() -> None:
+    predictor = model()
+    x, r = predictor.encoder.entity_table, predictor.encoder.relation_table
+    first, second = torch.tensor([[0, 1, 2]]), torch.tensor([[3, 2, 2]])
+
+    query = predictor.mixed_query(predictor.encode(), first, second, torch.tensor([0.75]))
+
+    predictor.eval()  # no dropout: compare what goes in
+    expected = (0.75 * x[0] + 0.25 * x[3]) * (0.75 * r[1] + 0.25 * r[2])
+    query = predictor.mixed_query(predictor.encode(), first, second, torch.tensor([0.75]))
+    torch.testing.assert_close(query[0], expected)
+
+
+def no_dropout(decoder: str) -> LinkPredictor:
+    options = {
+        "entity_dim": 12,
+        "relation_dim": 12,
+        "input_dropout": 0.0,
+        "feature_dropout": 0.0,
+        "hidden_dropout": 0.0,
+        "hidden_dropout1": 0.0,
+        "hidden_dropout2": 0.0,
+    }
+    return model(decoder=decoder, **options)
+
+
+@pytest.mark.parametrize("decoder", ["conve", "tucker"])
+@pytest.mark.parametrize("samples", [0, 1, 3])
+def test_mixed_pass_leaves_running_statistics_alone(decoder: str, samples: int) -> None:
+    predictor = no_dropout(decoder)
+    predictor.query(predictor.encode(), HEADS, RELATIONS)  # statistics unlike those of a batch
+    before = {name: value.clone() for name, value in predictor.named_buffers()}
+    triples = torch.tensor([[0, 1, 2], [3, 3, 1], [2, 0, 0]])[:samples]
+    vectors = predictor.encode()
+
+    mixed = predictor.mixed_query(vectors, triples, triples.flip(0), torch.ones(samples))
+
+    assert mixed.shape == (samples, 12)
+    for name, value in predictor.named_buffers():
+        assert torch.equal(value, before[name]), name
+    # λ = 1 gives the plain query of the first triples: with the batch's own statistics, or with
+    # the running ones where there is one sample.
+    predictor.train(samples > 1)
+    torch.testing.assert_close(mixed, predictor.query(vectors, triples[:, 0], triples[:, 1]))
+
+
+def test_build_is_a_matter_of_the_seed_and_touches_no_global_state() -> None:
+    torch.manual_seed(5)
+    expected = torch.rand(3)
+    torch.manual_seed(5)
+
+    one, two, other = (LinkPredictor.build(OPTIONS, KG, seed=seed) for seed in (1, 1, 2))
+
+    assert torch.equal(torch.rand(3), expected)
+    assert torch.equal(one.encoder.entity_table, two.encoder.entity_table)
+    assert not torch.equal(one.encoder.entity_table, other.encoder.entity_table)
+    assert one.num_entities == 4
+    assert one.encoder.relation_table.shape == (4, 4)
+
+
+@pytest.mark.parametrize("encoder", ["lookup", "rgcn"])
+@pytest.mark.parametrize("decoder", ["conve", "tucker"])
+def test_reinitialise_keeps_the_tables_alone(encoder: str, decoder: str) -> None:
+    predictor = model(encoder=encoder, decoder=decoder, entity_dim=12, relation_dim=12)
+    fresh = model(encoder=encoder, decoder=decoder, entity_dim=12, relation_dim=12)
+    for parameter in predictor.parameters():
+        torch.nn.init.constant_(parameter, 7.0)
+    predictor.query(predictor.encode(), HEADS, RELATIONS)
+    random_state = torch.get_rng_state()
+
+    predictor.reinitialise(seed=3)
+
+    assert torch.equal(torch.get_rng_state(), random_state)
+    tables = {"encoder.entity_table", "encoder.relation_table"}
+    for name, value in predictor.state_dict().items():
+        assert (value == 7.0).all() == (name in tables), name
+    for name, value in predictor.named_buffers():
+        assert torch.equal(value, dict(fresh.named_buffers())[name]), name
+    again = model(encoder=encoder, decoder=decoder, entity_dim=12, relation_dim=12)
+    again.reinitialise(seed=3)
+    for (name, one), two in zip(predictor.named_parameters(), again.parameters(), strict=True):
+        assert name in tables or torch.equal(one, two), name
+
+
+def test_no_bias_unless_asked_for() -> None:
+    assert model(bias=False).bias is None
+    with pytest.raises(ConfigError, match=r"model\.bias is still 'auto'"):
+        model(bias="auto")
