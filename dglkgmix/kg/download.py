@@ -109,6 +109,7 @@ def _complaints(url: str, timeout: float) -> Iterator[None]:
     except URLError as error:
         if isinstance(error.reason, TimeoutError):
             raise StorageError(silent) from None
-        raise StorageError(f"{url}: cannot be reached ({error.reason})") from None
+        reason = getattr(error.reason, "strerror", None) or error.reason
+        raise StorageError(f"{url}: cannot be reached ({reason})") from None
     except (OSError, HTTPException, ValueError) as error:
         raise StorageError(f"{url}: {type(error).__name__}: {error}") from error

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections import Counter, defaultdict
 from itertools import chain
@@ -12,6 +13,7 @@ from babel import Locale
 from dglkgmix import datasets
 from dglkgmix.datasets import build_world
 from dglkgmix.kg import catalog
+from tests.conftest import ROOT
 
 Triple = tuple[str, str, str]
 
@@ -63,6 +65,20 @@ class TestFiles:
         for split, digest in entry.digests.items():
             content = datasets.path(f"world/{split}.txt").read_bytes()
             assert catalog.lines_digest(content) == digest
+
+    def test_the_readme_counts_it_right(self) -> None:
+        readme = datasets.path("README.md").read_text(encoding="utf-8")
+        rows = [line.strip("| ").split(" | ") for line in readme.splitlines() if "→" in line]
+        stated = {row[0]: int(row[2]) for row in rows if row[0] != "relation"}
+        assert stated == Counter(relation for _, relation, _ in ALL)
+        assert f"{len(ALL):,} triples" in readme
+
+    def test_the_guide_tells_the_truth(self) -> None:
+        guide = (ROOT / "docs" / "data.md").read_text(encoding="utf-8")
+        example = guide.split("at a glance:\n\n```\n")[1].split("\n```")[0]
+        facts = [tuple(re.split(r" {2,}", line)) for line in example.splitlines()]
+        assert len(facts) == 4
+        assert set(facts) <= set(ALL)
 
     def test_it_is_large_enough_to_learn_from(self) -> None:
         entry = catalog.entry("world")

@@ -99,12 +99,12 @@ def test_an_archive_of_many_members_is_refused() -> None:
     [
         b"",
         b"<html>Please log in</html>",
-        packed(("train.txt", TRAIN * 1000))[:-40],
+        packed(("train.txt", TRAIN * 1000))[:-4],
         packed(("train.txt", TRAIN * 1000))[:15],
         gzip.compress(b"no archive at all" * 100),
         gzip.compress(b"short"),
     ],
-    ids=["empty", "page", "cut", "cut early", "no tar", "no tar, short"],
+    ids=["empty", "page", "checksum cut off", "cut early", "no tar", "no tar, short"],
 )
 def test_what_is_no_archive_is_said_so(archive: bytes) -> None:
     with pytest.raises(DataError, match=r"not a whole \.tar\.gz archive|no plain file"):

@@ -12,6 +12,7 @@ import pytest
 from dglkgmix.errors import DataError, StorageError, UnknownNameError
 from dglkgmix.kg import catalog
 from dglkgmix.kg.catalog import Entry
+from tests.conftest import ROOT
 from tests.kg import mirror as faults
 from tests.kg.mirror import Mirror
 from tests.kg.test_archives import packed
@@ -88,6 +89,14 @@ class TestEntries:
         sums = [*entry.digests.values(), *entry.file_sha256.values()]
         assert all(len(bytes.fromhex(digest)) == 32 for digest in sums)
         assert all((entry.licence, entry.citation, entry.summary))
+
+    @pytest.mark.parametrize("name", catalog.names())
+    def test_the_guide_states_the_same(self, name: str) -> None:
+        entry = catalog.entry(name)
+        counts = (entry.entities, entry.relations, entry.train, entry.valid, entry.test)
+        row = " | ".join([f"| `{name}`", *(f"{count:,}" for count in counts)])
+        guide = (ROOT / "docs" / "data.md").read_text(encoding="utf-8")
+        assert [line.startswith(row) for line in guide.splitlines()].count(True) == 1
 
     def test_an_unknown_name_lists_close_matches(self) -> None:
         with pytest.raises(UnknownNameError, match="'FB15K237': did you mean fb15k-237"):
@@ -223,6 +232,16 @@ class TestFetch:
         with pytest.raises(DataError, match=what):
             catalog.fetch(from_archive(mirror, packed(*members, *rest)))
         assert kept(store.parent) == []
+
+    def test_another_archive_is_refused_whatever_it_holds(
+        self, mirror: Mirror, store: Path
+    ) -> None:
+        entry = from_archive(mirror)
+        again = packed(*((f"{split}.txt", text) for split, text in FILES.items()), ("new", b""))
+        mirror.add("/toy.tar.gz", again)
+        with pytest.raises(DataError, match="is not the published archive; nothing was kept"):
+            catalog.fetch(entry)
+        assert kept(store) == []
 
     def test_plain_files_count_as_the_cache(self, mirror: Mirror, store: Path) -> None:
         entry = from_files(mirror)
