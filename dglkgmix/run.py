@@ -10,14 +10,18 @@ from typing import Any
 import torch
 
 from dglkgmix.errors import CheckpointError
+from dglkgmix.evaluation.assessment import fit_calibration
+from dglkgmix.evaluation.model_scorer import ModelScorer
+from dglkgmix.evaluation.platt import Platt
 from dglkgmix.evaluation.rank_table import RankTable
 from dglkgmix.files import RunFolder
+from dglkgmix.kg.degrees import DegreeBins
 from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.models.link_predictor import LinkPredictor
 from dglkgmix.training import checkpoint, run_files
 from dglkgmix.training.config import Config
 from dglkgmix.training.history import from_csv
-from dglkgmix.training.results import rank_split
+from dglkgmix.training.results import rank_split, split_account
 from dglkgmix.training.state_file import StateFile
 
 
@@ -97,15 +101,25 @@ class Run:
         return values
 
     def rank_table(self, split: str = "test") -> RankTable:
-        """The ranks of ``split``: stored ones, else computed and, where possible, stored.
-
-        Raises:
-            CheckpointError: "train" or another split that an evaluation does not know.
-        """
+        """The ranks of ``split``, "valid" or "test": those stored, else computed now."""
         name = run_files.ranks_name(split)
         if self.folder.has(name):
             return RankTable.from_bytes(self.folder.read(name), self.path / name)
         return rank_split(self.model, self.kg, split, self.config.runtime.block)
+
+    def calibration(self) -> Platt | None:
+        """Platt scaling as stored, else fitted now; None where there is no validation split."""
+        if self.finished:
+            stored = self.metrics["platt"]
+            return None if stored is None else Platt(**stored)
+        if not len(self.kg.valid):
+            return None
+        return fit_calibration(ModelScorer(self.model), self.kg, self.rank_table("valid"))
+
+    def account(self, split: str = "test", bins: DegreeBins | None = None) -> dict[str, Any]:
+        """What ``dglkgmix evaluate --json`` prints of ``split``."""
+        table, scorer = self.rank_table(split), ModelScorer(self.model)
+        return split_account(scorer, self.kg, split, table, platt=self.calibration(), bins=bins)
 
     def _weights(self) -> tuple[dict[str, torch.Tensor], str]:
         """The selected weights; of an interrupted run, the best of its last complete state."""

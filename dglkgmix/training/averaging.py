@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
@@ -41,8 +41,7 @@ class Averaging:
     @property
     def model(self) -> LinkPredictor:
         """The averaged model; its batch norm is right only after :meth:`refresh`."""
-        averaged: LinkPredictor = self._begin()[0].module
-        return averaged
+        return cast(LinkPredictor, self._begin()[0].module)
 
     def is_due(self, epoch: int) -> bool:
         """Whether the weights at the end of ``epoch`` (1-based) enter the average."""

@@ -60,9 +60,14 @@ def batch_size(regime: str, encoder: str, size: int) -> int:
     in every batch, so it gets few large ones.
     """
     if encoder == "rgcn":
-        return min(size, max(256, 2 ** math.ceil(math.log2(max(size, 1) / 16))))
-    wanted = max(32, min(256, 2 ** round(math.log2(max(size, 1) / 32))))
+        return min(size, max(256, _power_of_two(size / 16)))
+    wanted = max(32, min(256, _power_of_two(size / 32)))
     return min(size, wanted if regime == "1-n" else 4 * wanted)
+
+
+def _power_of_two(size: float) -> int:
+    """The nearest power of two, at least 1."""
+    return int(2 ** round(math.log2(max(size, 1))))
 
 
 def validate_every(queries: int, valid: int) -> int:

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Literal
 
 import torch
 
 from dglkgmix.errors import ConfigError
 
+Precision = Literal["auto", "fp32", "bf16"]
 # Names of /proc/cpuinfo for instructions that multiply bfloat16: Intel and AMD, then ARM.
 _BF16_FLAGS = {"avx512_bf16", "amx_bf16", "bf16"}
 
@@ -38,7 +40,7 @@ def pick_device(name: str) -> torch.device:
     return device
 
 
-def pick_precision(name: str, device: torch.device) -> str:
+def pick_precision(name: Precision, device: torch.device) -> Precision:
     """``auto`` is bf16 where ``device`` multiplies it natively, fp32 elsewhere."""
     if name != "auto":
         return name

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+import torch
+
 from dglkgmix.files import RunFolder
 from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.training import run_files
 from dglkgmix.training.config import Config
+from dglkgmix.training.memory import check_memory
 from dglkgmix.training.progress import Progress
 from dglkgmix.training.results import EVALUATED, Result
 from dglkgmix.training.trainer import Observer, Trainer
@@ -43,7 +46,7 @@ def train(
         NumericError: a loss that is not finite; the best weights so far are in ``out``.
         StorageError: the disk failed; the last complete state is intact.
     """
-    Trainer.check(kg, config)
+    _check(kg, config)
     with RunFolder.create(out, overwrite=overwrite, names=_FILES) as folder:
         return Trainer(kg, config, folder, progress=progress, observers=observers).fit()
 
@@ -61,5 +64,12 @@ def resume(
     On the CPU, and with the recorded number of threads, the result is that of an uninterrupted
     training to the bit. A finished run goes on where ``config`` allows it more epochs.
     """
+    _check(kg, config)
     trainer = Trainer(kg, config, folder, resume=True, progress=progress, observers=observers)
     return trainer.fit()
+
+
+def _check(kg: KnowledgeGraph, config: Config) -> None:
+    """Everything that can be said before anything is written."""
+    settled_config = Trainer.check(kg, config)
+    check_memory(settled_config, kg, torch.device(settled_config.runtime.device))

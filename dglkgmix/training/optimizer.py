@@ -36,7 +36,7 @@ def clip_gradients(parameters: Iterable[nn.Parameter], clip: float) -> torch.Ten
         scalar, the norm before clipping.
     """
     gradients = [p.grad for p in parameters if p.grad is not None]
-    norm = torch.stack([torch.linalg.vector_norm(g) for g in gradients]).norm()
+    norm: torch.Tensor = torch.stack([torch.linalg.vector_norm(g) for g in gradients]).norm()
     # `clip_grad_norm_` would multiply every gradient, by 1 where nothing is to be clipped.
     if clip > 0 and norm > clip:
         torch._foreach_mul_(gradients, clip / norm)

@@ -8,7 +8,9 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from dglkgmix.evaluation.account import account
+from dglkgmix.evaluation.assessment import assess_calibration, fit_calibration
 from dglkgmix.evaluation.model_scorer import ModelScorer
+from dglkgmix.evaluation.platt import Platt
 from dglkgmix.evaluation.queries import evaluation_queries
 from dglkgmix.evaluation.rank_table import RankTable
 from dglkgmix.evaluation.ranking import rank
@@ -69,28 +71,47 @@ def write_results(
     ``metrics.json`` is removed first and written last: a folder that has it is finished and whole.
     """
     for name in (run_files.METRICS, *map(run_files.ranks_name, EVALUATED)):
-        if folder.has(name):
-            folder.remove(name)
+        folder.remove(name)
     folder.write(run_files.MODEL, checkpoint.pack_weights(model.state_dict()))
     folder.write(run_files.HISTORY, to_csv(history))
-    accounts = {split: _account(folder, kg, model, split, block) for split in EVALUATED}
+    tables = {
+        split: rank_split(model, kg, split, block) for split in EVALUATED if len(kg.split(split))
+    }
+    for split, table in tables.items():
+        folder.write(run_files.ranks_name(split), table.to_bytes())
+    scorer = ModelScorer(model)
+    platt = fit_calibration(scorer, kg, tables["valid"]) if "valid" in tables else None
+    accounts = {s: split_account(scorer, kg, s, table, platt=platt) for s, table in tables.items()}
     result = Result(
         run=str(folder.path),
         epochs=history[-1].epoch,
         best_epoch=selection.epoch,
         seconds=sum(row.seconds for row in history),
-        **accounts,
+        valid=accounts.get("valid"),
+        test=accounts.get("test"),
     )
-    metrics = {key: value for key, value in result.to_dict().items() if key != "run"}
-    folder.write(run_files.METRICS, json.dumps(metrics, indent=1, allow_nan=False).encode())
+    _write_metrics(folder, result, platt)
     return result
 
 
-def _account(
-    folder: RunFolder, kg: KnowledgeGraph, model: LinkPredictor, split: str, block: int
-) -> dict[str, Any] | None:
-    if not len(kg.split(split)):
-        return None
-    table = rank_split(model, kg, split, block)
-    folder.write(run_files.ranks_name(split), table.to_bytes())
-    return account(table, DegreeBins())
+def split_account(
+    scorer: ModelScorer,
+    kg: KnowledgeGraph,
+    split: str,
+    table: RankTable,
+    *,
+    platt: Platt | None,
+    bins: DegreeBins | None = None,
+) -> dict[str, Any]:
+    """The account of ``split``, its calibration included where ``platt`` was fitted."""
+    bins = bins or DegreeBins()
+    if platt is None:
+        return account(table, bins)
+    calibration = assess_calibration(scorer, kg, split, table, platt=platt, bins=bins)
+    return account(table, bins, calibration)
+
+
+def _write_metrics(folder: RunFolder, result: Result, platt: Platt | None) -> None:
+    metrics = {key: value for key, value in result.to_dict().items() if key != "run"}
+    metrics["platt"] = None if platt is None else asdict(platt)
+    folder.write(run_files.METRICS, json.dumps(metrics, indent=1, allow_nan=False).encode())

@@ -90,7 +90,7 @@ class StageLoop:
         terms = self._loss(batch)
         meter.check_loss(terms.loss)
         self.work.optimizer.zero_grad(set_to_none=True)
-        terms.loss.backward()
+        terms.loss.backward()  # type: ignore[no-untyped-call]
         norm = clip_gradients(self.work.model.parameters(), self.work.stage.training.clip)
         meter.add(terms, norm)
         self.work.optimizer.step()
@@ -136,7 +136,7 @@ class StageLoop:
             queries = self.kg.edges[:, :2].T
         generator = torch.Generator().manual_seed(derive(self._seed, "batch norm"))
         order = torch.randperm(queries.shape[1], generator=generator)
-        for rows in order.split(settled(training.batch_size)):
+        for rows in torch.split(order, settled(training.batch_size)):
             yield queries[:, rows].to(self._device)
 
 

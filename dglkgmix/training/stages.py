@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass
+from typing import Any
 
 from dglkgmix.training.config import (
     Config,
@@ -51,6 +52,6 @@ def _pretraining(config: Config) -> Stage:
     )
 
 
-def _shared(section: object, values: dict[str, object]) -> dict[str, object]:
-    names = {f.name for f in dataclasses.fields(section)}  # type: ignore[arg-type]
+def _shared(section: ModelConfig | TrainingConfig, values: dict[str, Any]) -> dict[str, Any]:
+    names = {f.name for f in dataclasses.fields(section)}
     return {name: value for name, value in values.items() if name in names}

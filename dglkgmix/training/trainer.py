@@ -15,10 +15,11 @@ from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.models.link_predictor import LinkPredictor
 from dglkgmix.sampling.seeds import derive
 from dglkgmix.training import checkpoint, run_files
-from dglkgmix.training.config import Config, settled
+from dglkgmix.training.config import Config, RuntimeConfig, settled
 from dglkgmix.training.defaults import resolve
 from dglkgmix.training.device import seeded, use_threads
 from dglkgmix.training.history import Row, to_csv, to_rows
+from dglkgmix.training.memory import fitting_block
 from dglkgmix.training.progress import Progress
 from dglkgmix.training.results import Result, write_results
 from dglkgmix.training.stage_loop import StageLoop
@@ -65,6 +66,7 @@ class Trainer:
         self._resume, self._observers = resume, observers
         self._progress = progress or Progress()
         self._device = torch.device(self.config.runtime.device)
+        self._runtime = self._fitting(self.config.runtime)
         self._states = StateFile(folder, self.config.runtime.save_every)
         self._history: list[Row] = []
         self._tables = self._read_pretrained()
@@ -85,7 +87,7 @@ class Trainer:
         Raises:
             NumericError: a loss or gradient that is not finite; the best weights so far are kept.
         """
-        runtime = self.config.runtime
+        runtime = self._runtime
         with use_threads(settled(runtime.threads)), seeded(runtime.seed, self._device):
             self._write_inputs()
             if not len(self.kg.valid):
@@ -111,6 +113,15 @@ class Trainer:
         run_files.check_vocabularies(tables, self.kg)
         return tables
 
+    def _fitting(self, runtime: RuntimeConfig) -> RuntimeConfig:
+        """Smaller blocks of scores where memory is short: the ranks stay the same."""
+        block = fitting_block(runtime.block, self._device)
+        if block < runtime.block:
+            self._progress.message(
+                f"Memory is short: evaluating in blocks of {block:,} scores, not {runtime.block:,}"
+            )
+        return dataclasses.replace(runtime, block=block)
+
     def _write_inputs(self) -> None:
         """Names and triples, then the settings: a folder that has those can be resumed."""
         if not self.folder.has(run_files.CONFIG):
@@ -133,7 +144,7 @@ class Trainer:
         """Train one stage, from random weights, given tables or a saved state, to its result."""
         seed = self._stage_seed(number)
         work = self._begin(stage, seed, tables, saved)
-        loop = StageLoop(self.kg, work, self.config.runtime, seed, self._progress)
+        loop = StageLoop(self.kg, work, self._runtime, seed, self._progress)
         with self._kept_best(work), self._shown(work, len(loop)):
             while not work.over:
                 self._record(work, loop.epoch())

@@ -1,0 +1,161 @@
+"""What a training will need of the machine's memory, said before it starts."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+
+from dglkgmix.errors import ConfigError
+from dglkgmix.kg.graph import KnowledgeGraph
+from dglkgmix.models.registry import build_decoder
+from dglkgmix.training.config import Config, settled
+from dglkgmix.training.stages import Stage, stages
+
+FLOAT = 4
+# Weights, gradients, Adam's two moments and the best weights; and, while a state is written, its
+# copy as the content of a file.
+_COPIES = 5
+_STATE_COPIES = 4
+# Scores, targets' gradient and what the product of a batch with all entities needs beside them.
+_SCORE_COPIES = 2
+# Activations of the encoder that its gradient needs, in and out of each layer.
+_LAYER_COPIES = 6
+# An evaluation holds scores, a verdict on each and a scratch of the same size.
+_BLOCK_COPIES = 3
+# Scores an evaluation needs at the very least to make headway.
+SMALLEST_BLOCK = 2**20
+
+
+@dataclass(frozen=True)
+class Part:
+    """A share of the memory, and the option that makes it smaller.
+
+    Attributes:
+        size: bytes.
+        what: what takes it, for people.
+        advice: which option to change.
+    """
+
+    size: int
+    what: str
+    advice: str
+
+
+def check_memory(config: Config, kg: KnowledgeGraph, device: torch.device) -> None:
+    """Refuse a training that cannot fit.
+
+    Args:
+        config: settled.
+        kg: the graph, in memory already.
+        device: where the model will be.
+
+    Raises:
+        ConfigError: the estimate, what there is, the largest part and the option to change.
+    """
+    available = available_memory(device)
+    for stage in stages(config):
+        parts = estimate(stage, kg)
+        needed = sum(part.size for part in parts)
+        if available is not None and needed > available:
+            largest = max(parts, key=lambda part: part.size)
+            raise ConfigError(
+                f"stage {stage.name!r} needs about {gib(needed)} of memory and {gib(available)} "
+                f"are available; {gib(largest.size)} of it for {largest.what}: {largest.advice}"
+            )
+
+
+def estimate(stage: Stage, kg: KnowledgeGraph) -> list[Part]:
+    """The large parts of a stage's peak memory; E, M, De and B as everywhere."""
+    return [_weights(stage, kg), _batch(stage, kg), _encoder(stage, kg)]
+
+
+def fitting_block(block: int, device: torch.device) -> int:
+    """The largest number of scores, at most ``block``, that fits into half of what is free."""
+    available = available_memory(device)
+    if available is None:
+        return block
+    room = available // 2 // (FLOAT * _BLOCK_COPIES)
+    return max(min(block, SMALLEST_BLOCK), min(block, room))
+
+
+def available_memory(device: torch.device) -> int | None:
+    """Bytes that a process may still take on ``device``; None where the system does not tell."""
+    if device.type == "cuda":
+        return int(torch.cuda.mem_get_info(device)[0])
+    limits = [_meminfo(Path("/proc/meminfo")), _cgroup(Path("/sys/fs/cgroup"))]
+    known = [limit for limit in limits if limit is not None]
+    return min(known) if known else None
+
+
+def gib(size: int) -> str:
+    """Bytes for people."""
+    return f"{size / 2**30:,.1f} GiB" if size >= 2**30 // 10 else f"{size / 2**20:,.0f} MiB"
+
+
+def _weights(stage: Stage, kg: KnowledgeGraph) -> Part:
+    entity_dim = settled(stage.model.entity_dim)
+    tables = kg.num_entities * (entity_dim + 1)
+    tables += kg.num_query_relations * settled(stage.model.relation_dim)
+    with torch.device("meta"):
+        decoder = sum(p.numel() for p in build_decoder(stage.model).parameters())
+    copies = _COPIES + _STATE_COPIES + 2 * bool(stage.swa.enabled)
+    return Part(
+        copies * FLOAT * (tables + decoder),
+        f"{copies} copies of {tables + decoder:,} weights (gradients, optimiser, best, state)",
+        f"set model.entity_dim below {entity_dim}",
+    )
+
+
+def _batch(stage: Stage, kg: KnowledgeGraph) -> Part:
+    training, dim = stage.training, settled(stage.model.entity_dim)
+    size = settled(training.batch_size)
+    rows = size * dim * dim if stage.model.decoder == "tucker" else size * dim * stage.model.filters
+    if training.regime == "1-n":
+        scores, what = size * kg.num_entities, f"{size} x {kg.num_entities:,} scores of a batch"
+    else:
+        candidates = settled(training.negatives) + 1
+        scores = size * candidates * dim
+        what = f"the vectors of {size} x {candidates} candidates of a batch"
+    return Part(
+        FLOAT * (_SCORE_COPIES * scores + 3 * rows),
+        what,
+        f"set training.batch_size (--batch-size) below {size}"
+        + (", or --regime 1-k, which scores few entities" if training.regime == "1-n" else ""),
+    )
+
+
+def _encoder(stage: Stage, kg: KnowledgeGraph) -> Part:
+    model = stage.model
+    if model.encoder == "lookup":
+        return Part(0, "an encoder", "")
+    rows = kg.num_entities + len(kg.train_index.heads)
+    size = FLOAT * _LAYER_COPIES * model.layers * rows * settled(model.entity_dim)
+    return Part(
+        size,
+        f"{model.layers} layers over {rows:,} entities and their relations",
+        "set model.entity_dim lower, model.layers to 1, or model.fanout to sample neighbours",
+    )
+
+
+def _meminfo(path: Path) -> int | None:
+    try:
+        found = re.search(r"^MemAvailable:\s+(\d+) kB", path.read_text(), re.MULTILINE)
+    except OSError:
+        return None
+    return int(found[1]) * 1024 if found else None
+
+
+def _cgroup(root: Path) -> int | None:
+    """What a container's limit leaves; files that may be dropped from memory count as free."""
+    try:
+        limit = (root / "memory.max").read_text().strip()
+        used = int((root / "memory.current").read_text())
+        cache = re.search(r"^inactive_file (\d+)", (root / "memory.stat").read_text(), re.MULTILINE)
+    except (OSError, ValueError):
+        return None
+    if limit == "max":
+        return None
+    return max(0, int(limit) - used + (int(cache[1]) if cache else 0))
