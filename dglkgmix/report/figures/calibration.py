@@ -17,7 +17,7 @@ Errors = Mapping[str, tuple[float | None, float | None]]
 
 def draw_calibration(errors: Errors) -> Figure:
     """A row a group with its two errors, joined by a line."""
-    return draw(lambda axes: _paint(axes[0], errors), height=0.9 + 0.42 * len(errors))
+    return draw(lambda axes: _paint(axes[0], errors), width=4.6, height=0.9 + 0.42 * len(errors))
 
 
 def describe_calibration(errors: Errors) -> str:

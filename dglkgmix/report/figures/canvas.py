@@ -77,6 +77,10 @@ def _style() -> Iterator[None]:
         yield
 
 
+# Inches of a panel that stands beside others on a page.
+PANEL = (4.1, 3.3)
+
+
 def draw(
     paint: Callable[[Sequence[Axes]], None],
     *,
@@ -111,7 +115,9 @@ def _plain_log_labels(axes: Axes) -> None:
 
     for axis in (axes.xaxis, axes.yaxis):
         if axis.get_scale() == "log":
-            axis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:,.0f}" if x >= 1 else f"{x:g}"))
+            axis.set_major_formatter(
+                FuncFormatter(lambda x, _: f"{x:,.0f}" if x >= 1 else f"{x:g}")
+            )
             axis.set_minor_formatter(NullFormatter())
 
 
@@ -121,7 +127,8 @@ def legend(axes: Axes, handles: Sequence[Any], names: Sequence[str]) -> None:
     matplotlib itself hides labels that start with an underscore.
     """
     shown = [shorten(name) for name in names]
-    columns = max(1, min(len(shown), 60 // (max(map(len, shown), default=0) + 5)))
+    room = int(11 * axes.figure.get_size_inches()[0])
+    columns = max(1, min(len(shown), room // (max(map(len, shown), default=0) + 5)))
     # matplotlib fills columns first; readers go along rows.
     order = [i for column in range(columns) for i in range(column, len(shown), columns)]
     drawn = axes.legend(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from dglkgmix.report.figures.canvas import MARKERS, PAPER, SERIES, draw, legend
+from dglkgmix.report.figures.canvas import MARKERS, PANEL, PAPER, SERIES, draw, legend
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -21,7 +21,8 @@ Curves = Mapping[str, Mapping[str, Mapping[str, Any]]]
 
 def draw_curves(curves: Curves, xlabel: str) -> Figure:
     """One line a series over the intervals in which any series has queries."""
-    return draw(lambda axes: _paint(axes[0], curves, xlabel))
+    width, height = PANEL
+    return draw(lambda axes: _paint(axes[0], curves, xlabel), width=width, height=height)
 
 
 def describe_curves(curves: Curves, xlabel: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from dglkgmix.report.figures.canvas import HATCHES, INK, PAPER, SERIES, draw, legend
+from dglkgmix.report.figures.canvas import HATCHES, INK, PANEL, PAPER, SERIES, draw, legend
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -17,7 +17,8 @@ Distances = Mapping[str, tuple[float | None, float | None]]
 
 def draw_distances(runs: Distances) -> Figure:
     """Two groups of bars, heads and relations."""
-    return draw(lambda axes: _paint(axes[0], runs))
+    width, height = PANEL
+    return draw(lambda axes: _paint(axes[0], runs), width=width, height=height)
 
 
 def describe_distances(runs: Distances) -> str:
@@ -39,7 +40,9 @@ def _paint(axes: Axes, runs: Distances) -> None:
             edgecolor=PAPER,
             linewidth=0,
         )
-        axes.bar_label(bars, [_shown(value) for value in values], padding=2, color=INK, fontsize=9)
+        if len(runs) <= 4:
+            labels = [_shown(value) for value in values]
+            axes.bar_label(bars, labels, padding=2, color=INK, fontsize=9)
         handles.append(bars)
     axes.set_xticks([0, 1], ["heads", "relations"])
     axes.tick_params(axis="x", length=0)

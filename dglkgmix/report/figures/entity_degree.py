@@ -11,25 +11,30 @@ if TYPE_CHECKING:
 
     from dglkgmix.evaluation.rank_table import RankTable
 
-COLUMNS = {
-    "tail in-degree": "tail_in",
-    "tail out-degree": "tail_out",
-    "head in-degree": "head_in",
-    "head out-degree": "head_out",
-}
 XLABEL = "degree of the entity"
 
 
 def entity_degree_curves(table: RankTable) -> Curves:
-    """MRR by each of the four degrees; "tail" is the answer, "head" the given entity."""
+    """MRR by each of the four degrees; "tail" is the answer, "head" the given entity.
+
+    Curves that are the same stand once. In- and out-degrees are, wherever every triple counts in
+    both directions, as the method has it.
+    """
     from dglkgmix.evaluation.metrics import by_degree
     from dglkgmix.kg.degrees import DegreeBins
 
-    return {name: by_degree(table, column, DegreeBins(EDGES)) for name, column in COLUMNS.items()}
+    curves = {}
+    for end in ("tail", "head"):
+        both = [by_degree(table, f"{end}_{way}", DegreeBins(EDGES)) for way in ("in", "out")]
+        if both[0] == both[1]:
+            curves[f"{end} in- and out-degree"] = both[0]
+        else:
+            curves |= {f"{end} in-degree": both[0], f"{end} out-degree": both[1]}
+    return curves
 
 
 def draw_entity_degree(curves: Curves) -> Figure:
-    """Four lines over degree intervals."""
+    """A line a degree over degree intervals."""
     return draw_curves(curves, XLABEL)
 
 

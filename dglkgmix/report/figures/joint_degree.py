@@ -10,7 +10,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from dglkgmix.report.figures.canvas import SERIES, draw, legend
+from dglkgmix.report.figures.canvas import PANEL, SERIES, draw, legend
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -49,7 +49,8 @@ def joint_grid(table: RankTable) -> JointGrid:
 
 def draw_joint_degree(grid: JointGrid) -> Figure:
     """A cluster of bars for each tail-relation range, a bar for each other-relation range."""
-    return draw(lambda axes: _paint(axes[0], grid))
+    width, height = PANEL
+    return draw(lambda axes: _paint(axes[0], grid), width=width, height=height)
 
 
 def describe_joint_degree(grid: JointGrid) -> str:
@@ -87,7 +88,7 @@ def _paint(axes: Axes, grid: JointGrid) -> None:
         )
     axes.set_xticks(range(len(grid.tail_names)), list(grid.tail_names))
     axes.tick_params(axis="x", length=0)
-    axes.set_xlabel("tail-relation degree (bars: other-relation in-degree)")
+    axes.set_xlabel("tail-relation degree\n(bars: other-relation in-degree)")
     axes.set_ylabel("MRR")
     axes.set_ylim(bottom=0)
     legend(axes, handles, list(grid.other_names))

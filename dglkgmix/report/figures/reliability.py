@@ -27,7 +27,7 @@ Series = Mapping[str, Sequence[Point]]
 
 def draw_reliability(series: Series) -> Figure:
     """One line a series (before and after scaling, or runs) against the diagonal."""
-    return draw(lambda axes: _paint(axes[0], series), width=4.4, height=4.4)
+    return draw(lambda axes: _paint(axes[0], series), width=4.1, height=4.3)
 
 
 def describe_reliability(series: Series) -> str:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from dglkgmix.report.figures.canvas import MARKERS, MUTED, SERIES, draw, legend
+from dglkgmix.report.figures.canvas import MARKERS, MUTED, PANEL, SERIES, draw, legend
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -19,7 +19,8 @@ LABELS = {"valid_mrr": "Validation MRR", "loss": "Training loss"}
 
 def draw_training_curves(histories: Histories, column: str) -> Figure:
     """``column`` is ``loss`` or ``valid_mrr``; stages follow each other on the epoch axis."""
-    return draw(lambda axes: _paint(axes[0], histories, column))
+    width, height = PANEL
+    return draw(lambda axes: _paint(axes[0], histories, column), width=width, height=height)
 
 
 def describe_training_curves(histories: Histories, column: str) -> str:
@@ -64,7 +65,7 @@ def _paint(axes: Axes, histories: Histories, column: str) -> None:
         for start in stage_starts(rows):
             line = colour if len(histories) > 1 else MUTED
             axes.axvline(start - 0.5, color=line, linewidth=1, linestyle=(0, (4, 3)), zorder=1)
-    axes.set_xlabel("epoch (a dashed line: the next stage starts)")
+    axes.set_xlabel("epoch (dashed: the next stage starts)")
     axes.set_ylabel(LABELS[column])
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     if len(histories) > 1:

@@ -27,3 +27,9 @@ def test_each_degree_groups_the_queries_its_own_way(make_table):
     axes = draw_entity_degree(curves).axes[0]
     assert axes.get_xticklabels()[-1].get_text() == "[10000,∞)"
     assert describe_entity_degree(curves).startswith("MRR by degree of the entity. tail in-degree:")
+
+
+def test_in_and_out_degrees_that_are_the_same_stand_once(make_table):
+    table = make_table(rank=[1.0, 2.0], tail_in=[1, 5], tail_out=[1, 5], head_in=[1, 2])
+    names = ["tail in- and out-degree", "head in-degree", "head out-degree"]
+    assert list(entity_degree_curves(table)) == names

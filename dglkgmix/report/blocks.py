@@ -1,0 +1,94 @@
+"""What a page is made of; the template knows how each kind looks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from dglkgmix.report.examples import Example
+from dglkgmix.report.tables import Table
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+@dataclass(frozen=True)
+class Text:
+    """A paragraph."""
+
+    kind: ClassVar[str] = "text"
+    text: str
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A table; ``note`` stands below it."""
+
+    kind: ClassVar[str] = "table"
+    table: Table
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Picture:
+    """An inline SVG with its caption."""
+
+    kind: ClassVar[str] = "picture"
+    svg: str
+    caption: str
+    wide: bool = False
+
+
+@dataclass(frozen=True)
+class Row:
+    """Blocks side by side where the window has room."""
+
+    kind: ClassVar[str] = "row"
+    blocks: tuple[Block, ...]
+
+
+@dataclass(frozen=True)
+class Code:
+    """Text as it stands in a file."""
+
+    kind: ClassVar[str] = "code"
+    text: str
+
+
+@dataclass(frozen=True)
+class Fold:
+    """Blocks behind a title, opened by a click."""
+
+    kind: ClassVar[str] = "fold"
+    title: str
+    blocks: tuple[Block, ...]
+
+
+@dataclass(frozen=True)
+class Queries:
+    """Example predictions."""
+
+    kind: ClassVar[str] = "queries"
+    examples: Sequence[Example]
+
+
+Block = Text | Grid | Picture | Row | Code | Fold | Queries
+
+
+@dataclass(frozen=True)
+class Section:
+    """A heading with its blocks."""
+
+    anchor: str
+    title: str
+    blocks: tuple[Block, ...]
+
+
+def picture(
+    name: str, figure: Figure, title: str, words: str, caption: str, *, wide: bool = False
+) -> Picture:
+    """A figure for the page; ``name`` is unique on it and ``words`` describe it to a listener."""
+    from dglkgmix.report.figures.canvas import page_svg
+
+    return Picture(page_svg(figure, name, title, words), caption, wide)

@@ -1,0 +1,132 @@
+"""The report page: one HTML file that needs no network and no script."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import dglkgmix
+from dglkgmix.evaluation import metrics
+from dglkgmix.evaluation.alignment import align
+from dglkgmix.evaluation.rank_table import RankTable
+from dglkgmix.files import write_atomic
+from dglkgmix.kg.degrees import DegreeBins
+from dglkgmix.report import sections
+from dglkgmix.report.blocks import Section
+from dglkgmix.report.figures.canvas import SERIES
+from dglkgmix.report.subject import Subject, popularity_table, read_subjects
+from dglkgmix.report.tables import number
+from dglkgmix.run import Run
+
+MOST_RUNS = len(SERIES)
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One of the large numbers at the head of the page."""
+
+    label: str
+    value: str
+    note: str
+
+
+def write_report(
+    runs: Sequence[Path], out: Path, *, split: str = "test", bins: DegreeBins | None = None
+) -> None:
+    """Write the page of one or several runs on the same data to ``out``.
+
+    The first run is the one that others are compared with.
+
+    Raises:
+        CheckpointError: a run that is missing, damaged or has not finished.
+        DataError: runs on different data, or a split without triples.
+        StorageError: ``out`` cannot be written.
+    """
+    text = render([Run.open(path) for path in runs], split=split, bins=bins or DegreeBins())
+    write_atomic(out, text.encode())
+
+
+def render(runs: Sequence[Run], *, split: str, bins: DegreeBins) -> str:
+    """The page as text; see :func:`write_report`."""
+    if not 1 <= len(runs) <= MOST_RUNS:
+        raise ValueError(f"a page shows 1 to {MOST_RUNS} runs, not {len(runs)}")
+    subjects = read_subjects(runs, split, bins)
+    align([s.table for s in subjects], [s.name for s in subjects])
+    first = subjects[0].run
+    yardstick = popularity_table(first.kg, split, first.config.runtime.block)
+    return _template().render(
+        title=_title(subjects),
+        figures=_figures(subjects, yardstick, bins),
+        sections=_sections(subjects, yardstick, split, bins),
+        subjects=subjects,
+        version=dglkgmix.__version__,
+    )
+
+
+def _sections(
+    subjects: Sequence[Subject], yardstick: RankTable, split: str, bins: DegreeBins
+) -> list[Section]:
+    found = [
+        sections.data_section(subjects[0], bins),
+        sections.results_section(subjects, bins, yardstick, split),
+    ]
+    if len(subjects) > 1:
+        found.append(sections.comparison_section(subjects, bins))
+    return [
+        *found,
+        sections.degree_section(subjects),
+        sections.relation_section(subjects),
+        sections.examples_section(subjects, bins),
+        sections.calibration_section(subjects, bins),
+        sections.training_section(subjects),
+        sections.settings_section(subjects),
+    ]
+
+
+def _title(subjects: Sequence[Subject]) -> str:
+    source = subjects[0].run.config.data.source
+    names = ", ".join(s.name for s in subjects)
+    return f"{Path(source).name or 'a graph'}: {names}"
+
+
+def _figures(subjects: Sequence[Subject], yardstick: RankTable, bins: DegreeBins) -> list[Figure]:
+    """The best run's MRR, its rarest answers, and what degrees alone reach."""
+    best = max(subjects, key=lambda s: s.account["overall"]["mrr"])
+    overall = best.account["overall"]
+    interval = best.intervals["overall"]
+    ends = "" if interval is None else f"95 % interval {interval[0]:.3f} to {interval[1]:.3f}"
+    rare = [name for name in bins.names[:2] if best.account["bins"][name]["queries"]]
+    queries = sum(best.account["bins"][name]["queries"] for name in rare)
+    share = queries / overall["queries"]
+    found = [
+        Figure(f"MRR of {best.name}", number(overall["mrr"]), ends),
+        Figure("Hits@10", number(overall["hits@10"]), f"over {overall['queries']:,} queries"),
+    ]
+    if queries:
+        mrr = _pooled(best, rare)
+        limit = bins.edges[:2][-1]
+        note = f"{share:.0%} of the queries: answers of degree below {limit}"
+        found.append(Figure("MRR on rare facts", number(mrr), note))
+    base = metrics.overall(yardstick)["mrr"]
+    return [*found, Figure("MRR by degrees alone", number(base), "the yardstick to beat")]
+
+
+def _pooled(subject: Subject, names: Sequence[str]) -> float:
+    groups = [subject.account["bins"][name] for name in names]
+    total: float = sum(group["mrr"] * group["queries"] for group in groups)
+    return total / sum(group["queries"] for group in groups)
+
+
+def _template() -> Any:
+    import jinja2
+
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("dglkgmix.report"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    return environment.get_template("report.html.j2")

@@ -1,0 +1,323 @@
+"""The sections of a page, each from the runs' accounts to blocks."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Mapping, Sequence
+from importlib import metadata
+from typing import Any
+
+from dglkgmix.evaluation import metrics
+from dglkgmix.evaluation.rank_table import RankTable
+from dglkgmix.evaluation.significance import compare
+from dglkgmix.kg.degrees import DegreeBins, degree_summary
+from dglkgmix.report import tables
+from dglkgmix.report.blocks import Block, Code, Fold, Grid, Queries, Row, Section, Text, picture
+from dglkgmix.report.examples import find_examples
+from dglkgmix.report.figures import (
+    calibration,
+    degree_curves,
+    degrees,
+    distances,
+    entity_degree,
+    joint_degree,
+    mrr_by_bin,
+    reliability,
+    tail_relation_degree,
+    training_curves,
+)
+from dglkgmix.report.subject import Subject
+from dglkgmix.training.config_io import differences, dumps
+
+PACKAGES = ("dglkgmix", "torch", "dgl", "numpy", "pyarrow", "scipy")
+Subjects = Sequence[Subject]
+
+
+def data_section(subject: Subject, bins: DegreeBins) -> Section:
+    """What the data is, and how biased."""
+    kg, strategy = subject.run.kg, subject.run.config.strategy
+    summary = degree_summary(kg, bins, strategy.threshold, strategy.partners, strategy.partner_rule)
+    shown = degrees.distribution_of(kg, bins)
+    figure = picture(
+        "degrees",
+        degrees.draw_degrees(shown),
+        "Distribution of tail-relation degrees",
+        degrees.describe_degrees(shown),
+        "Left: in how many training triples a pair of relation and tail stands. Right: where the "
+        "answers of the test queries lie.",
+        wide=True,
+    )
+    mixing = (
+        f"{summary['below_threshold']:,} of {kg.num_edges:,} training triples (both directions) "
+        f"have a tail-relation degree below {strategy.threshold}; "
+        f"{summary['without_partner']:,} of these share their tail with no other triple."
+    )
+    blocks = (
+        Text(
+            "Every triple makes two queries, one for its tail and one for its head. The "
+            "tail-relation degree of a query is the number of training triples in which its answer "
+            "already stands with its relation. Low degrees are rare facts."
+        ),
+        figure,
+        Row(
+            (Grid(tables.data_table(kg.summary())), Grid(tables.bias_table(summary, bins), mixing))
+        ),
+    )
+    return Section("data", "The data and its bias", blocks)
+
+
+def results_section(
+    subjects: Subjects, bins: DegreeBins, yardstick: RankTable, split: str
+) -> Section:
+    """How the runs do, overall and by degree bin."""
+    runs = {s.name: _estimates(s, bins) for s in subjects}
+    figure = picture(
+        "mrr-by-bin",
+        mrr_by_bin.draw_mrr_by_bin(runs),
+        "MRR by degree bin",
+        mrr_by_bin.describe_mrr_by_bin(runs),
+        "MRR by tail-relation degree of the answer, with 95 % bootstrap intervals over triples.",
+    )
+    note = (
+        "Filtered ranks over both directions. AMRI is 1 for perfect ranks and 0 for chance. "
+        f"“{tables.YARDSTICK}” ranks answers by how often training has them with the relation."
+    )
+    blocks: tuple[Block, ...] = (
+        Grid(tables.overall_table(subjects, yardstick), note),
+        Row((figure, Grid(tables.bins_table(subjects, bins, yardstick)))),
+        Fold("Heads and tails apart", (Grid(tables.directions_table(subjects)),)),
+    )
+    return Section("results", f"Results on the {split} split, by degree", blocks)
+
+
+def degree_section(subjects: Subjects) -> Section:
+    """The paper's Figure 2 for every run, the first one open."""
+    first, *others = subjects
+    blocks: list[Block] = [
+        Text(
+            "MRR along the degrees of the given entity (“head”) and of the answer (“tail”). If the "
+            "bars of one cluster on the last panel are alike while the clusters differ, it is the "
+            "tail-relation degree that matters. Hollow points rest on fewer than "
+            f"{degree_curves.FEW} queries."
+        ),
+        _panels(first),
+        *(Fold(f"The same for {s.name}", (_panels(s),)) for s in others),
+    ]
+    title = "What degrees do to it" if not others else f"What degrees do to {first.name}"
+    return Section("degrees-and-mrr", title, tuple(blocks))
+
+
+def comparison_section(subjects: Subjects, bins: DegreeBins) -> Section:
+    """Every further run against the first."""
+    first, *others = subjects
+    found = [
+        (s, compare([first.table], [s.table], bins, labels=(first.name, s.name))) for s in others
+    ]
+    note = (
+        "Difference in MRR with its 95 % bootstrap interval over triples, and the p-value of a "
+        "paired t-test over triples; p-values of the bins are Holm-corrected. Bold: p < 0.05."
+    )
+    return Section(
+        "comparison",
+        f"Compared with {first.name}",
+        (Grid(tables.tests_table(first, found, bins.names), note),),
+    )
+
+
+def relation_section(subjects: Subjects) -> Section:
+    """The worst relations, and classes of relations."""
+    classes = metrics.relation_classes(subjects[0].run.kg)
+    note = (
+        f"Sorted by the MRR of {subjects[0].name}; relations with fewer than "
+        f"{tables.FEWEST_QUERIES} queries are left out. In a 1-n relation a head has several tails."
+    )
+    return Section(
+        "relations",
+        "The hardest relations",
+        (
+            Grid(tables.relations_table(subjects, classes), note),
+            Fold("By class of the relation", (Grid(tables.classes_table(subjects, classes)),)),
+        ),
+    )
+
+
+def calibration_section(subjects: Subjects, bins: DegreeBins) -> Section:
+    """The paper's error over degree bins, and probabilities before and after scaling."""
+    blocks: list[Block] = [
+        Text(
+            "Does a high score mean that a triple is true? Over degree bins, as in the KG-Mixup "
+            "paper: the gap between mean Hits@10 and mean σ(score) of the true answers."
+        ),
+        *(Text(warning) for warning in _warnings(subjects)),
+        Grid(tables.ece_table(subjects, bins)),
+    ]
+    scaled = [s for s in subjects if s.diagram]
+    if scaled:
+        blocks += [
+            Text(
+                "Over probabilities: true triples against as many false ones, before and after "
+                "Platt scaling that was fitted on validation triples."
+            ),
+            Grid(tables.scaling_table(scaled)),
+            _scaling(scaled[0], bins),
+            *(Fold(f"The same for {s.name}", (_scaling(s, bins),)) for s in scaled[1:]),
+        ]
+    return Section("calibration", "Calibration", tuple(blocks))
+
+
+def examples_section(subjects: Subjects, bins: DegreeBins) -> Section:
+    """An easy and a hard query of every bin."""
+    first, *others = subjects
+    blocks: list[Block] = [
+        Text(
+            "From every degree bin one query that this run finds easy and one that it finds "
+            "hard (the quarter points of its ranks there), with its first guesses. Other answers "
+            "that are known already are left out. Percentages are calibrated probabilities."
+        ),
+        Queries(find_examples(first, bins)),
+        *(Fold(f"The same for {s.name}", (Queries(find_examples(s, bins)),)) for s in others),
+    ]
+    title = "Example predictions" if not others else f"Example predictions of {first.name}"
+    return Section("examples", title, tuple(blocks))
+
+
+def training_section(subjects: Subjects) -> Section:
+    """Curves, budget and embedding distances."""
+    histories = {s.name: s.run.history for s in subjects if s.run.history}
+    figures = [
+        picture(
+            f"training-{column}",
+            training_curves.draw_training_curves(histories, column),
+            training_curves.LABELS[column],
+            training_curves.describe_training_curves(histories, column),
+            training_curves.LABELS[column],
+        )
+        for column in ("valid_mrr", "loss")
+    ]
+    found = {s.name: (s.distances["head"], s.distances["relation"]) for s in subjects}
+    figures.append(
+        picture(
+            "distances",
+            distances.draw_distances(found),
+            "Embedding distances",
+            distances.describe_distances(found),
+            "Mean Euclidean distance of the embeddings of low-degree triples to others with the "
+            "same tail: what mixing is to bring closer.",
+        )
+    )
+    return Section(
+        "training", "Training", (Row(tuple(figures)), Grid(tables.training_table(subjects)))
+    )
+
+
+def settings_section(subjects: Subjects) -> Section:
+    """Exact settings, the versions at work, and digests of the ranks."""
+    blocks: list[Block] = []
+    differ = _differences(subjects)
+    if differ:
+        names = [s.name for s in subjects]
+        blocks += [Text("Where the runs differ:"), Grid(tables.differences_table(names, differ))]
+    blocks += [
+        Fold(f"All settings of {s.name} (config.toml)", (Code(dumps(s.run.config)),))
+        for s in subjects
+    ]
+    blocks += [Grid(tables.digests_table(subjects)), Text(_versions())]
+    return Section("settings", "Settings and versions", tuple(blocks))
+
+
+def _estimates(subject: Subject, bins: DegreeBins) -> dict[str, mrr_by_bin.Estimate]:
+    found = {}
+    for name in bins.names:
+        group, ends = subject.account["bins"][name], subject.intervals[name] or (None, None)
+        found[name] = mrr_by_bin.Estimate(group["mrr"], *ends, queries=group["queries"])
+    return found
+
+
+def _panels(subject: Subject) -> Row:
+    entity = entity_degree.entity_degree_curves(subject.table)
+    relation = tail_relation_degree.tail_relation_curves(subject.table)
+    grid = joint_degree.joint_grid(subject.table)
+    prefix = f"run{subject.place}"
+    return Row(
+        (
+            picture(
+                f"{prefix}-entity",
+                entity_degree.draw_entity_degree(entity),
+                "MRR by entity degree",
+                entity_degree.describe_entity_degree(entity),
+                "By degree of both entities. In- and out-degree are the same where every triple "
+                "counts in both directions.",
+            ),
+            picture(
+                f"{prefix}-relation",
+                tail_relation_degree.draw_tail_relation(relation),
+                "MRR by tail-relation degree",
+                tail_relation_degree.describe_tail_relation(relation),
+                "By the answer's triples with the query's relation, and with others.",
+            ),
+            picture(
+                f"{prefix}-joint",
+                joint_degree.draw_joint_degree(grid),
+                "MRR by both degrees",
+                joint_degree.describe_joint_degree(grid),
+                "By other-relation degree, within ranges of the tail-relation degree.",
+            ),
+        )
+    )
+
+
+def _scaling(subject: Subject, bins: DegreeBins) -> Row:
+    series = {
+        name: [reliability.Point(p["confidence"], p["accuracy"], int(p["count"])) for p in points]
+        for name, points in subject.diagram.items()
+    }
+    found = subject.account["calibration"]
+    groups = {"overall": found} | {name: found["bins"][name] for name in bins.names}
+    errors = {name: (g["before"]["ece"], g["after"]["ece"]) for name, g in groups.items()}
+    prefix = f"run{subject.place}"
+    return Row(
+        (
+            picture(
+                f"{prefix}-reliability",
+                reliability.draw_reliability(series),
+                "Reliability diagram",
+                reliability.describe_reliability(series),
+                f"{subject.name}: on the dashed line, probabilities keep what they promise.",
+            ),
+            picture(
+                f"{prefix}-ece",
+                calibration.draw_calibration(errors),
+                "Calibration error before and after scaling",
+                calibration.describe_calibration(errors),
+                f"{subject.name}: error before and after scaling, by degree bin.",
+            ),
+        )
+    )
+
+
+def _warnings(subjects: Subjects) -> list[str]:
+    """σ(score) is no probability for softmax-trained models or TransE (method, Calibration)."""
+    odd = [
+        s.name
+        for s in subjects
+        if s.run.config.training.loss == "ce" or s.run.config.model.decoder == "transe"
+    ]
+    if not odd:
+        return []
+    return [f"Before scaling, σ(score) is no probability for: {', '.join(odd)}."]
+
+
+def _differences(subjects: Subjects) -> Mapping[str, list[Any]]:
+    first, *others = [s.run.config for s in subjects]
+    options = dict.fromkeys(key for other in others for key in differences(first, other))
+    return {key: [_option(config, key) for config in (first, *others)] for key in options}
+
+
+def _option(config: Any, key: str) -> Any:
+    table, _, option = key.partition(".")
+    return getattr(getattr(config, table), option)
+
+
+def _versions() -> str:
+    found = [f"{name} {metadata.version(name)}" for name in PACKAGES]
+    return f"This page was made with {', '.join(found)} on Python {platform.python_version()}."

@@ -1,0 +1,152 @@
+"""What a page says of a run, worked out once: its ranks, account, intervals and calibration."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from dglkgmix.errors import DataError
+from dglkgmix.evaluation.account import account
+from dglkgmix.evaluation.calibration import reliability, report
+from dglkgmix.evaluation.distances import embedding_distances
+from dglkgmix.evaluation.metrics import overall
+from dglkgmix.evaluation.model_scorer import ModelScorer
+from dglkgmix.evaluation.negatives import LabelledScores, labelled_scores
+from dglkgmix.evaluation.platt import Platt, fit_platt
+from dglkgmix.evaluation.popularity import PopularityScorer
+from dglkgmix.evaluation.queries import evaluation_queries
+from dglkgmix.evaluation.rank_table import RankTable
+from dglkgmix.evaluation.ranking import rank
+from dglkgmix.evaluation.significance import mrr_intervals
+from dglkgmix.kg.degrees import DegreeBins
+from dglkgmix.kg.graph import KnowledgeGraph
+from dglkgmix.run import Run
+
+Diagram = dict[str, list[dict[str, float | int]]]
+
+
+@dataclass(frozen=True)
+class Subject:
+    """One run of a page.
+
+    Attributes:
+        name: as the page calls it; unique on the page.
+        place: its number among the page's runs, from 0, which settles its colour.
+        table: ranks of the split that the page is about.
+        account: as ``dglkgmix evaluate --json``.
+        intervals: bootstrap intervals of MRR, ``overall`` and by bin.
+        diagram: reliability before and after scaling; empty where nothing could be fitted.
+        distances: D_head and D_rel.
+    """
+
+    name: str
+    place: int
+    run: Run
+    table: RankTable
+    account: dict[str, Any]
+    intervals: dict[str, tuple[float, float] | None]
+    diagram: Diagram
+    distances: dict[str, Any]
+
+    @property
+    def model(self) -> str:
+        """``ConvE``, or with its encoder ``R-GCN + DistMult``."""
+        config = self.run.config.model
+        names = {"conve": "ConvE", "tucker": "TuckER", "distmult": "DistMult"}
+        names |= {"complex": "ComplEx", "rescal": "RESCAL", "transe": "TransE"}
+        decoder = names.get(config.decoder, config.decoder)
+        return f"R-GCN + {decoder}" if config.encoder == "rgcn" else decoder
+
+
+def read_subjects(runs: Sequence[Run], split: str, bins: DegreeBins) -> list[Subject]:
+    """Work out what a page says of each of ``runs``.
+
+    Raises:
+        DataError: the split holds no triples.
+        CheckpointError: a run that has not finished, or whose folder is damaged.
+    """
+    names = unique_names([run.path for run in runs])
+    return [
+        _subject(run, name, i, split, bins)
+        for i, (run, name) in enumerate(zip(runs, names, strict=True))
+    ]
+
+
+def unique_names(paths: Sequence[Path]) -> list[str]:
+    """The shortest ends of the paths that tell them apart; numbered where the paths are equal."""
+    parts = [path.resolve().parts for path in paths]
+    names = []
+    for own in parts:
+        depth = 1
+        others = [other for other in parts if other != own]
+        while depth < len(own) and any(other[-depth:] == own[-depth:] for other in others):
+            depth += 1
+        names.append("/".join(own[-depth:]))
+    counts = {name: names.count(name) for name in names}
+    seen: dict[str, int] = {}
+    for i, name in enumerate(names):
+        if counts[name] > 1:
+            seen[name] = seen.get(name, 0) + 1
+            names[i] = f"{name} ({seen[name]})"
+    return names
+
+
+def popularity_table(kg: KnowledgeGraph, split: str, block: int) -> RankTable:
+    """Ranks by degrees alone, the yardstick that a model must beat."""
+    queries = evaluation_queries(kg, split)
+    found = rank(
+        PopularityScorer(kg), queries, kg.known_index, block=block, candidates=kg.node_types
+    )
+    return RankTable.from_ranks(kg, queries, found)
+
+
+def _subject(run: Run, name: str, place: int, split: str, bins: DegreeBins) -> Subject:
+    if not len(run.kg.split(split)):
+        raise DataError(f"{run.path}: its {split} split holds no triples to report on")
+    _ = run.metrics  # An interrupted run is refused before anything is computed.
+    table = run.rank_table(split)
+    calibration, diagram = _calibration(run, split, table, bins)
+    encoder = run.model.encoder
+    return Subject(
+        name=name,
+        place=place,
+        run=run,
+        table=table,
+        account=account(table, bins, calibration),
+        intervals=mrr_intervals([table], bins),
+        diagram=diagram,
+        distances=embedding_distances(
+            run.kg,
+            encoder.entity_table.cpu(),
+            encoder.relation_table.cpu(),
+            run.config.strategy.threshold,
+        ),
+    )
+
+
+def _calibration(
+    run: Run, split: str, table: RankTable, bins: DegreeBins
+) -> tuple[dict[str, Any] | None, Diagram]:
+    """The account's calibration and the reliability diagram; nothing without validation triples."""
+    if not len(run.kg.valid):
+        return None, {}
+    scorer = ModelScorer(run.model)
+    valid = labelled_scores(scorer, run.kg, "valid", run.rank_table("valid"))
+    if valid.labels.all():
+        return None, {}
+    platt = fit_platt(valid.scores, valid.labels)
+    found = labelled_scores(scorer, run.kg, split, table)
+    groups = bins.assign(found.degrees).numpy()
+    return report(found.scores, found.labels, platt, groups, bins), _diagram(found, platt)
+
+
+def _diagram(found: LabelledScores, platt: Platt) -> Diagram:
+    return {
+        "before scaling": reliability(found.scores, found.labels, Platt()),
+        "after scaling": reliability(found.scores, found.labels, platt),
+    }
+
+
+__all__ = ["Subject", "overall", "popularity_table", "read_subjects", "unique_names"]

@@ -1,0 +1,304 @@
+"""The tables of a page, as rows of shown text."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from dglkgmix.evaluation import metrics
+from dglkgmix.evaluation.rank_table import RankTable
+from dglkgmix.kg.degrees import DegreeBins
+from dglkgmix.report.subject import Subject
+
+# Relations with fewer test queries say little about a model.
+FEWEST_QUERIES, WORST = 10, 12
+DASH = "–"
+YARDSTICK = "degrees only"
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A text with what it is: ``number``, ``best``, ``name``, ``aside`` or ``code``.
+
+    ``run`` is a run's place, for its dot; ``small`` stands on a line of its own below the text.
+    """
+
+    text: str
+    kinds: tuple[str, ...] = ()
+    run: int | None = None
+    small: str = ""
+
+
+@dataclass(frozen=True)
+class Table:
+    """``head`` are column titles; the first ``labels`` columns hold names, the others numbers."""
+
+    head: tuple[str, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+    labels: int = 1
+
+
+def overall_table(subjects: Sequence[Subject], yardstick: RankTable) -> Table:
+    """Each run, and degrees alone, on the whole split."""
+    columns = ("mrr", "hits@1", "hits@3", "hits@10", "mr", "amri")
+    found = [s.account["overall"] for s in subjects]
+    rows = [
+        [run_cell(s), Cell(s.model, ("name",)), *_metric_cells(values, columns, found)]
+        for s, values in zip(subjects, found, strict=True)
+    ]
+    base = metrics.overall(yardstick)
+    rows.append([Cell(YARDSTICK, ("name", "aside")), Cell(""), *_metric_cells(base, columns, ())])
+    head = ("run", "model", "MRR", "Hits@1", "Hits@3", "Hits@10", "mean rank", "AMRI")
+    return Table(head, _rows(rows), labels=2)
+
+
+def bins_table(subjects: Sequence[Subject], bins: DegreeBins, yardstick: RankTable) -> Table:
+    """MRR by degree bin with its interval; the last row is degrees alone."""
+    rows = []
+    for s in subjects:
+        found = [(s.account["bins"][name]["mrr"], s.intervals[name]) for name in bins.names]
+        cells = [Cell(number(mrr), ("number",), small=ends(pair)) for mrr, pair in found]
+        rows.append([run_cell(s), *cells])
+    base = metrics.by_bin(yardstick, bins)
+    figures = [Cell(number(base[name]["mrr"]), ("number",)) for name in bins.names]
+    rows.append([Cell(YARDSTICK, ("name", "aside")), *figures])
+    titles = zip(bins.names, bins.intervals, strict=True)
+    head = ("MRR", *(n if n == i else f"{n} {interval(i)}" for n, i in titles))
+    return Table(head, _rows(rows))
+
+
+def directions_table(subjects: Sequence[Subject]) -> Table:
+    """Heads and tails asked for, apart."""
+    rows = [
+        [
+            run_cell(s),
+            *(
+                Cell(number(s.account["directions"][end][metric]), ("number",))
+                for end in ("head", "tail")
+                for metric in ("mrr", "hits@10")
+            ),
+        ]
+        for s in subjects
+    ]
+    head = ("run", "head: MRR", "head: Hits@10", "tail: MRR", "tail: Hits@10")
+    return Table(head, _rows(rows))
+
+
+def data_table(summary: Mapping[str, int]) -> Table:
+    """Sizes, and what is odd about the data, where anything is."""
+    sizes = {
+        "entities": "entities",
+        "relations": "relations",
+        "train": "training triples",
+        "valid": "validation triples",
+        "test": "test triples",
+    }
+    oddities = {
+        "duplicates": "rows that repeat an earlier row of their split",
+        "overlap": "triples in more than one split",
+        "reciprocal_leakage": "test triples whose reverse is in training",
+        "self_loops": "training triples from an entity to itself",
+        "entities_not_in_train": "entities without a training triple",
+        "relations_not_in_train": "relations without a training triple",
+    }
+    shown = sizes | {key: label for key, label in oddities.items() if summary[key]}
+    rows = [
+        [Cell(label, ("name",)), Cell(f"{summary[key]:,}", ("number",))]
+        for key, label in shown.items()
+    ]
+    return Table(("", "count"), _rows(rows))
+
+
+def bias_table(summary: Mapping[str, Any], bins: DegreeBins) -> Table:
+    """Queries of each split by degree bin, with their shares."""
+    rows = []
+    for split, counts in summary["bins"].items():
+        total = sum(counts.values())
+        cells = [Cell(with_share(counts[name], total), ("number",)) for name in bins.names]
+        rows.append([Cell(split, ("name",)), *cells])
+    return Table(("queries", *bins.names), _rows(rows))
+
+
+def tests_table(
+    baseline: Subject, others: Sequence[tuple[Subject, Mapping[str, Any]]], names: Sequence[str]
+) -> Table:
+    """Difference in MRR to the baseline, overall and by bin, with interval and p-value."""
+    rows = []
+    for subject, found in others:
+        groups = [found["overall"], *(found["bins"][name] for name in names)]
+        rows.append([run_cell(subject), *(_test_cell(group["mrr"]) for group in groups)])
+    return Table((f"MRR against {baseline.name}", "overall", *names), _rows(rows))
+
+
+def relations_table(subjects: Sequence[Subject], classes: Mapping[str, str]) -> Table:
+    """The relations with the lowest MRR under the first run, and how the others do on them."""
+    found = [metrics.by_relation(s.table) for s in subjects]
+    first = found[0]
+    enough = [name for name, group in first.items() if group["queries"] >= FEWEST_QUERIES]
+    worst = sorted(enough or first, key=lambda name: (first[name]["mrr"], name))[:WORST]
+    rows = [
+        [
+            Cell(name, ("name",)),
+            Cell(classes.get(name, ""), ("name",)),
+            Cell(f"{first[name]['queries']:,}", ("number",)),
+            *(Cell(number(groups[name]["mrr"]), ("number",)) for groups in found),
+        ]
+        for name in worst
+    ]
+    head = ("relation", "class", "queries", *(f"MRR, {s.name}" for s in subjects))
+    return Table(head, _rows(rows), labels=2)
+
+
+def classes_table(subjects: Sequence[Subject], classes: dict[str, str]) -> Table:
+    """MRR by class of the relation and end asked for."""
+    found = [metrics.by_relation_class(s.table, classes) for s in subjects]
+    rows = [
+        [
+            Cell(label, ("name",)),
+            Cell(f"{group['queries']:,}", ("number",)),
+            *(Cell(number(groups[label]["mrr"]), ("number",)) for groups in found),
+        ]
+        for label, group in found[0].items()
+    ]
+    head = ("relation, end asked for", "queries", *(f"MRR, {s.name}" for s in subjects))
+    return Table(head, _rows(rows))
+
+
+def ece_table(subjects: Sequence[Subject], bins: DegreeBins) -> Table:
+    """The paper's calibration error over degree bins."""
+    names = ("overall", *bins.names)
+    rows = [
+        [run_cell(s), *(Cell(number(s.account["ece"][name]), ("number",)) for name in names)]
+        for s in subjects
+    ]
+    return Table(("run", *names), _rows(rows))
+
+
+def scaling_table(subjects: Sequence[Subject]) -> Table:
+    """ECE, Brier score and log loss before and after Platt scaling."""
+    rows = []
+    for s in subjects:
+        found = s.account["calibration"]
+        if found is not None:
+            pairs = [
+                Cell(number(found[when][key]), ("number",))
+                for key in ("ece", "brier", "log_loss")
+                for when in ("before", "after")
+            ]
+            scale = [Cell(number(found[key]), ("number",)) for key in ("scale", "offset")]
+            rows.append([run_cell(s), *pairs, *scale])
+    names = ("ECE", "Brier score", "log loss")
+    head = ("run", *(f"{name} {when}" for name in names for when in ("before", "after")))
+    return Table((*head, "scale", "offset"), _rows(rows))
+
+
+def training_table(subjects: Sequence[Subject]) -> Table:
+    """Epochs, steps and time of every stage."""
+    rows = []
+    for s in subjects:
+        for stage in dict.fromkeys(row["stage"] for row in s.run.history):
+            own = [row for row in s.run.history if row["stage"] == stage]
+            valid = [row["valid_mrr"] for row in own if row["valid_mrr"] is not None]
+            figures = (
+                f"{len(own):,}",
+                f"{sum(row['batches'] for row in own):,}",
+                f"{sum(row['seconds'] for row in own):,.1f}",
+                number(max(valid, default=None)),
+            )
+            cells = [Cell(figure, ("number",)) for figure in figures]
+            rows.append([run_cell(s), Cell(stage, ("name",)), *cells])
+    head = ("run", "stage", "epochs", "steps", "seconds", "best validation MRR")
+    return Table(head, _rows(rows), labels=2)
+
+
+def differences_table(names: Sequence[str], values: Mapping[str, Sequence[Any]]) -> Table:
+    """Options in which the runs differ."""
+    rows = [
+        [Cell(option, ("name", "code")), *(Cell(str(value), ("code",)) for value in row)]
+        for option, row in values.items()
+    ]
+    return Table(("option", *names), _rows(rows), labels=1 + len(names))
+
+
+def digests_table(subjects: Sequence[Subject]) -> Table:
+    """Seed, selected epoch and the SHA-256 of the ranks of every run."""
+    rows = [
+        [
+            run_cell(s),
+            Cell(str(s.run.config.runtime.seed), ("number",)),
+            Cell(f"{s.run.metrics['best_epoch']:,}", ("number",)),
+            Cell(hashlib.sha256(s.table.to_bytes()).hexdigest(), ("code", "digest")),
+        ]
+        for s in subjects
+    ]
+    return Table(("run", "seed", "epoch selected", "SHA-256 of its ranks"), _rows(rows))
+
+
+def run_cell(subject: Subject) -> Cell:
+    """The run's name with the dot of its colour."""
+    return Cell(subject.name, ("name",), subject.place)
+
+
+def number(value: float | None, style: str = ".3f") -> str:
+    """A figure of the page; a dash where there is none."""
+    return DASH if value is None else format(value, style)
+
+
+def signed(value: float) -> str:
+    """A difference with its sign, minus as print has it."""
+    return f"{value:+.3f}".replace("-", "−")
+
+
+def ends(pair: tuple[float, float] | None) -> str:
+    """``0.110–0.136``."""
+    return "" if pair is None else f"{pair[0]:.3f}–{pair[1]:.3f}"
+
+
+def with_share(count: int, total: int) -> str:
+    """``1,234 (56 %)``."""
+    return f"{count:,} ({100 * count / total:.0f} %)" if total else f"{count:,}"
+
+
+def interval(text: str) -> str:
+    """An interval of degrees for people."""
+    return text.replace("inf", "∞").replace(",", ", ")
+
+
+def p_value(value: float | None) -> str:
+    """``p < 0.001`` or ``p = 0.034``."""
+    if value is None:
+        return ""
+    return "p < 0.001" if value < 0.001 else f"p = {value:.3f}"
+
+
+def _test_cell(found: Mapping[str, Any]) -> Cell:
+    if found["difference"] is None:
+        return Cell(DASH, ("number",))
+    sure = found["p_value"] is not None and found["p_value"] < 0.05
+    pair = f"{signed(found['ci_low'])} to {signed(found['ci_high'])}"
+    small = "\n".join(part for part in (pair, p_value(found["p_value"])) if part)
+    kinds = ("number", "best") if sure else ("number",)
+    return Cell(signed(found["difference"]), kinds, small=small)
+
+
+_SHOWN: dict[str, Callable[[float | None], str]] = {"mr": lambda value: number(value, ",.1f")}
+
+
+def _metric_cells(
+    values: Mapping[str, Any], columns: Sequence[str], among: Sequence[Mapping[str, Any]]
+) -> list[Cell]:
+    """Figures, the best of several runs marked."""
+    cells = []
+    for column in columns:
+        text = _SHOWN.get(column, number)(values[column])
+        known = [found[column] for found in among if found[column] is not None]
+        best = (min if column == "mr" else max)(known, default=None)
+        is_best = len(among) > 1 and values[column] is not None and values[column] == best
+        cells.append(Cell(text, ("number", "best") if is_best else ("number",)))
+    return cells
+
+
+def _rows(rows: Sequence[Sequence[Cell]]) -> tuple[tuple[Cell, ...], ...]:
+    return tuple(tuple(row) for row in rows)

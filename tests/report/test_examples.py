@@ -1,0 +1,54 @@
+import numpy as np
+import pytest
+
+from dglkgmix.evaluation.metrics import bin_of
+from dglkgmix.kg.degrees import DegreeBins
+from dglkgmix.report.examples import TOP, find_examples
+from dglkgmix.report.subject import read_subjects
+
+BINS = DegreeBins((1, 3))
+
+
+@pytest.fixture(scope="module")
+def subject(run):
+    return read_subjects([run], "test", BINS)[0]
+
+
+def test_a_guess_is_right_exactly_where_the_rank_says_so(subject):
+    examples = find_examples(subject, BINS)
+    assert {e.bin_name for e in examples} == set(BINS.names)
+    assert len(examples) <= 2 * len(BINS.names)
+    for e in examples:
+        assert (e.head, e.tail).count("?") == 1
+        right = [i for i, guess in enumerate(e.guesses, start=1) if guess.right]
+        assert right == ([e.rank] if e.rank <= TOP else [])
+        assert all(guess.name == e.answer for guess in e.guesses if guess.right)
+
+
+def test_no_other_known_answer_is_guessed(subject):
+    kg = subject.run.kg
+    known = {
+        (kg.entities[h], kg.relations[r], kg.entities[t])
+        for split in ("train", "valid", "test")
+        for h, r, t in kg.split(split).tolist()
+    }
+    for e in find_examples(subject, BINS):
+        for guess in e.guesses:
+            triple = tuple(guess.name if x == "?" else x for x in (e.head, e.relation, e.tail))
+            assert guess.right or triple not in known
+
+
+def test_probabilities_fall_with_the_rank(subject):
+    for e in find_examples(subject, BINS):
+        chances = [guess.probability for guess in e.guesses]
+        assert chances == sorted(chances, reverse=True)
+        assert all(0 <= chance <= 1 for chance in chances)
+
+
+def test_an_easy_and_a_hard_query_of_each_bin(subject):
+    ranks, bins = subject.table["rank"], bin_of(subject.table, BINS)
+    examples = find_examples(subject, BINS)
+    for group, name in enumerate(BINS.names):
+        own = np.sort(ranks[bins == group])
+        wanted = [own[round(q * (len(own) - 1))] for q in (0.25, 0.75)]
+        assert [e.rank for e in examples if e.bin_name == name] == wanted

@@ -1,0 +1,88 @@
+import pytest
+
+from dglkgmix.kg.degrees import DegreeBins
+from dglkgmix.report import sections
+from dglkgmix.report.blocks import Code, Fold, Grid, Picture, Queries, Row, Text
+from dglkgmix.report.subject import popularity_table, read_subjects
+
+BINS = DegreeBins()
+
+
+@pytest.fixture(scope="module")
+def subjects(run, other_run):
+    return read_subjects([run, other_run], "test", BINS)
+
+
+def flat(blocks):
+    for block in blocks:
+        yield block
+        if isinstance(block, Row | Fold):
+            yield from flat(block.blocks)
+
+
+def of(section, kind):
+    return [block for block in flat(section.blocks) if isinstance(block, kind)]
+
+
+def test_the_data_with_its_bias(subjects):
+    section = sections.data_section(subjects[0], BINS)
+    assert len(of(section, Picture)) == 1
+    assert len(of(section, Grid)) == 2
+    kg = subjects[0].run.kg
+    below = int((kg.degrees.edge_tail_relation < 5).sum())
+    note = of(section, Grid)[1].note
+    assert note.startswith(f"{below:,} of {kg.num_edges:,} training triples")
+
+
+def test_results_show_each_run_and_the_yardstick(subjects):
+    yardstick = popularity_table(subjects[0].run.kg, "test", 2**20)
+    section = sections.results_section(subjects, BINS, yardstick, "test")
+    tables = [grid.table for grid in of(section, Grid)]
+    assert [len(t.rows) for t in tables] == [3, 3, 2]
+    assert "test split" in section.title
+
+
+def test_further_runs_are_folded_away(subjects):
+    for make in (sections.degree_section, lambda s: sections.examples_section(s, BINS)):
+        assert len(of(make(subjects), Fold)) == 1
+        assert not of(make(subjects[:1]), Fold)
+    assert len(of(sections.degree_section(subjects), Picture)) == 6
+    assert len(of(sections.examples_section(subjects, BINS), Queries)) == 2
+
+
+def test_a_comparison_has_a_row_for_each_further_run(subjects):
+    section = sections.comparison_section(subjects, BINS)
+    (grid,) = of(section, Grid)
+    assert [row[0].text for row in grid.table.rows] == [subjects[1].name]
+
+
+def test_relations(subjects):
+    assert len(of(sections.relation_section(subjects), Grid)) == 2
+
+
+def test_sigmoid_of_a_softmax_score_is_called_no_probability(subjects):
+    section = sections.calibration_section(subjects, BINS)
+    texts = [block.text for block in of(section, Text)]
+    assert f"Before scaling, σ(score) is no probability for: {subjects[1].name}." in texts
+    alone = sections.calibration_section(subjects[:1], BINS)
+    assert not any("no probability" in block.text for block in of(alone, Text))
+    assert len(of(section, Picture)) == 4
+
+
+def test_training_has_curves_and_distances(subjects):
+    section = sections.training_section(subjects)
+    assert len(of(section, Picture)) == 3
+
+
+def test_settings_tell_what_differs_and_all_the_rest(subjects):
+    section = sections.settings_section(subjects)
+    differ = of(section, Grid)[0].table
+    rows = {row[0].text: [cell.text for cell in row[1:]] for row in differ.rows}
+    assert rows["strategy.name"] == ["standard", "focal"]
+    assert rows["runtime.seed"] == ["0", "1"]
+    assert "training.lr" not in rows
+    codes = [block.text for block in of(section, Code)]
+    assert len(codes) == 2
+    assert 'decoder = "distmult"' in codes[0]
+    assert any("dglkgmix 0" in block.text for block in of(section, Text))
+    assert len(of(sections.settings_section(subjects[:1]), Grid)) == 1

@@ -1,0 +1,74 @@
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dglkgmix.errors import CheckpointError, DataError
+from dglkgmix.evaluation.metrics import overall
+from dglkgmix.files import RunFolder
+from dglkgmix.kg.degrees import DegreeBins
+from dglkgmix.kg.graph import KnowledgeGraph
+from dglkgmix.report.subject import popularity_table, read_subjects, unique_names
+from dglkgmix.run import Run
+
+
+@pytest.fixture(scope="module")
+def subjects(run, other_run):
+    return read_subjects([run, other_run], "test", DegreeBins())
+
+
+def test_a_subject_holds_the_runs_own_figures(run, subjects):
+    first = subjects[0]
+    assert (first.name, first.place, first.model) == ("one", 0, "DistMult")
+    ranks = run.rank_table("test")["rank"]
+    assert first.account["overall"]["mrr"] == pytest.approx(float(np.mean(1 / ranks)))
+    low, high = first.intervals["overall"]
+    assert low < first.account["overall"]["mrr"] < high
+    assert first.distances["head"] > 0
+
+
+def test_scaling_is_fitted_on_validation_and_told_before_and_after(subjects):
+    found = subjects[0].account["calibration"]
+    assert found["scale"] > 0
+    before, after = subjects[0].diagram["before scaling"], subjects[0].diagram["after scaling"]
+    assert sum(p["count"] for p in before) == sum(p["count"] for p in after) == 120
+    assert max(p["confidence"] for p in after) <= 1
+
+
+def test_without_validation_triples_there_is_no_scaling(small_graph, make_run):
+    rows = small_graph.train.numpy()
+    bare = KnowledgeGraph.from_arrays(rows[:-5], None, rows[-5:])
+    (subject,) = read_subjects([make_run("bare", kg=bare)], "test", DegreeBins())
+    assert subject.account["calibration"] is None
+    assert subject.diagram == {}
+    with pytest.raises(DataError, match="valid split holds no triples to report on"):
+        read_subjects([subject.run], "valid", DegreeBins())
+
+
+def test_an_unfinished_run_is_refused(run, tmp_path):
+    with RunFolder.create(tmp_path / "half") as folder:
+        for name in run.folder.names:
+            if name != "metrics.json":
+                folder.write(name, run.folder.read(name))
+    with pytest.raises(CheckpointError, match="not finished"):
+        read_subjects([Run.open(tmp_path / "half")], "test", DegreeBins())
+
+
+def test_names_are_as_short_as_they_can_be():
+    def names(*paths):
+        return unique_names([Path(path) for path in paths])
+
+    assert names("/a/b") == ["b"]
+    assert names("/a/x", "/b/y") == ["x", "y"]
+    assert names("/a/x", "/b/x", "/b/y") == ["a/x", "b/x", "y"]
+    assert names("/a/x", "/a/x") == ["x (1)", "x (2)"]
+
+
+def test_the_yardstick_ranks_by_degree():
+    # b answers r twice, c once; (a, r, c) is asked for, (a, r, b) is known: c competes with a.
+    train = [("a", "r", "b"), ("c", "r", "b"), ("b", "r", "c")]
+    kg = KnowledgeGraph.from_names(train, [], [("a", "r", "c")])
+    table = popularity_table(kg, "test", 2**20)
+    tail = table.select(~table.asks_head)
+    assert tail["rank"].tolist() == [1.0]
+    assert overall(tail)["mrr"] == 1.0

@@ -1,0 +1,144 @@
+import pytest
+
+from dglkgmix.evaluation.significance import compare
+from dglkgmix.kg.degrees import DegreeBins
+from dglkgmix.report import tables
+from dglkgmix.report.subject import popularity_table, read_subjects
+
+BINS = DegreeBins((1, 3))
+
+
+@pytest.fixture(scope="module")
+def subjects(run, other_run):
+    return read_subjects([run, other_run], "test", BINS)
+
+
+def texts(table):
+    return [[cell.text for cell in row] for row in table.rows]
+
+
+def test_every_row_has_a_cell_for_every_column(subjects, small_graph):
+    first, second = subjects
+    yardstick = popularity_table(small_graph, "test", 2**20)
+    found = compare([first.table], [second.table], BINS)
+    made = [
+        tables.overall_table(subjects, yardstick),
+        tables.bins_table(subjects, BINS, yardstick),
+        tables.directions_table(subjects),
+        tables.data_table(small_graph.summary()),
+        tables.tests_table(first, [(second, found)], BINS.names),
+        tables.relations_table(subjects, {}),
+        tables.classes_table(subjects, {}),
+        tables.ece_table(subjects, BINS),
+        tables.scaling_table(subjects),
+        tables.training_table(subjects),
+        tables.digests_table(subjects),
+        tables.differences_table(["a", "b"], {"x": [1, 2]}),
+    ]
+    for table in made:
+        assert table.rows
+        assert all(len(row) == len(table.head) for row in table.rows)
+
+
+def test_the_best_of_several_runs_is_marked(subjects, small_graph):
+    yardstick = popularity_table(small_graph, "test", 2**20)
+    table = tables.overall_table(subjects, yardstick)
+    mrr, mean_rank = table.head.index("MRR"), table.head.index("mean rank")
+    values = [s.account["overall"] for s in subjects]
+    for column, metric, best in ((mrr, "mrr", max), (mean_rank, "mr", min)):
+        marked = ["best" in row[column].kinds for row in table.rows]
+        wanted = [v[metric] == best(x[metric] for x in values) for v in values]
+        assert marked == [*wanted, False]
+    alone = tables.overall_table(subjects[:1], yardstick)
+    assert not any("best" in cell.kinds for row in alone.rows for cell in row)
+
+
+def test_bins_carry_their_intervals(subjects, small_graph):
+    yardstick = popularity_table(small_graph, "test", 2**20)
+    table = tables.bins_table(subjects, BINS, yardstick)
+    assert table.head == ("MRR", "[0,1)", "[1,3)", "[3,inf)")
+    low, high = subjects[0].intervals["[3,inf)"]
+    assert table.rows[0][3].small == f"{low:.3f}–{high:.3f}"
+    assert table.rows[-1][0].text == "degrees only"
+    named = tables.bins_table(
+        read_subjects([subjects[0].run], "test", DegreeBins()), DegreeBins(), yardstick
+    )
+    assert named.head[-1] == "high [50, ∞)"
+
+
+def test_only_what_is_odd_about_the_data_is_listed():
+    summary = dict.fromkeys(
+        (
+            "entities",
+            "relations",
+            "train",
+            "valid",
+            "test",
+            "duplicates",
+            "overlap",
+            "reciprocal_leakage",
+            "self_loops",
+            "entities_not_in_train",
+            "relations_not_in_train",
+        ),
+        0,
+    )
+    table = tables.data_table(summary | {"entities": 1234, "overlap": 2})
+    assert texts(table)[0] == ["entities", "1,234"]
+    assert texts(table)[-1] == ["triples in more than one split", "2"]
+    assert len(table.rows) == 6
+
+
+def test_shares_of_queries_by_bin():
+    found = tables.bias_table(
+        {"bins": {"test": {"zero": 1, "low": 3}, "valid": {"zero": 0, "low": 0}}},
+        type("Bins", (), {"names": ("zero", "low")}),
+    )
+    assert texts(found) == [["test", "1 (25 %)", "3 (75 %)"], ["valid", "0", "0"]]
+
+
+def test_differences_are_signed_and_sure_ones_marked(subjects):
+    first, second = subjects
+    group = {"difference": -0.0312, "ci_low": -0.05, "ci_high": 0.01, "p_value": 0.0004}
+    empty = dict.fromkeys(group)
+    found = {
+        "overall": {"mrr": group},
+        "bins": {"a": {"mrr": {**group, "p_value": 0.2}}, "b": {"mrr": empty}},
+    }
+    (row,) = tables.tests_table(first, [(second, found)], ("a", "b")).rows
+    assert [cell.text for cell in row[1:]] == ["−0.031", "−0.031", "–"]
+    assert row[1].small == "−0.050 to +0.010\np < 0.001"
+    assert row[2].small.endswith("p = 0.200")
+    assert ["best" in cell.kinds for cell in row[1:]] == [True, False, False]
+    assert row[0].run == 1
+
+
+def test_the_worst_relations_come_first(subjects, monkeypatch):
+    table = tables.relations_table(subjects, {"borders": "n-n"})
+    found = [float(row[3].text) for row in table.rows]
+    assert found == sorted(found)
+    assert {row[0].text for row in table.rows} == {"borders", "<b>likes</b>", "$in$ _"}
+    assert next(row[1].text for row in table.rows if row[0].text == "borders") == "n-n"
+    assert all(int(row[2].text) >= 10 for row in table.rows)
+    monkeypatch.setattr(tables, "FEWEST_QUERIES", 10**6)
+    assert len(tables.relations_table(subjects, {}).rows) == 3
+
+
+def test_stages_with_their_steps(subjects):
+    assert texts(tables.training_table(subjects[:1])) == [
+        ["one", "pretrain", "1", "5", "0.5", "–"],
+        ["one", "train", "2", "10", "1.0", "0.250"],
+    ]
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(None, ""), (0.0001, "p < 0.001"), (0.0456, "p = 0.046"), (1.0, "p = 1.000")],
+)
+def test_p_values(value, text):
+    assert tables.p_value(value) == text
+
+
+def test_numbers():
+    assert (tables.number(None), tables.number(0.12345)) == ("–", "0.123")
+    assert tables.interval("[50,inf)") == "[50, ∞)"
