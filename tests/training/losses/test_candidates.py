@@ -1,0 +1,75 @@
+"""Scores against candidates."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from dglkgmix.training.losses import candidates as module
+from dglkgmix.training.losses.candidates import candidate_scores
+
+B, E, D, K = 5, 9, 4, 6
+CANDIDATES = torch.randint(E, (B, K), generator=torch.Generator().manual_seed(0))
+CANDIDATES[0, :3] = 2  # one entity several times in a row
+
+
+@pytest.fixture
+def operands() -> tuple[torch.Tensor, torch.Tensor]:
+    chance = torch.Generator().manual_seed(1)
+    made = (torch.randn(n, D, generator=chance, dtype=torch.double) for n in (B, E))
+    query, entities = (tensor.requires_grad_() for tensor in made)
+    return query, entities
+
+
+@pytest.fixture(params=[2**19, 2 * K * D, 1], ids=["whole", "two rows", "one row"])
+def block(request, monkeypatch) -> None:
+    monkeypatch.setattr(module, "_CPU_BLOCK", request.param)
+
+
+@pytest.mark.usefixtures("block")
+@pytest.mark.parametrize("sparse", [False, True])
+def test_values_and_gradients(operands, sparse: bool) -> None:
+    query, entities = operands
+    scores = candidate_scores(query, entities, CANDIDATES, sparse=sparse)
+    expected = (query @ entities.T).gather(1, CANDIDATES)
+    torch.testing.assert_close(scores, expected)
+    upstream = expected.detach().cos()
+    mine, other = (torch.autograd.grad(x, operands, upstream) for x in (scores, expected))
+    assert mine[1].is_sparse == sparse
+    torch.testing.assert_close(mine[0], other[0])
+    torch.testing.assert_close(mine[1].to_dense() if sparse else mine[1], other[1])
+
+
+@pytest.mark.usefixtures("block")
+def test_gradcheck(operands) -> None:
+    assert torch.autograd.gradcheck(lambda q, e: candidate_scores(q, e, CANDIDATES), operands)
+
+
+def test_gradients_are_the_same_to_the_bit_each_time() -> None:
+    """Many candidates, few entities: the order of the sums must not depend on threads."""
+    chance = torch.Generator().manual_seed(2)
+    query, entities = (torch.randn(n, 32, generator=chance) for n in (64, 20))
+    chosen = torch.randint(20, (64, 101), generator=chance)
+    upstream = torch.randn(64, 101, generator=chance)
+    entities.requires_grad_()
+    runs = [
+        torch.autograd.grad(candidate_scores(query, entities, chosen), entities, upstream)[0]
+        for _ in range(5)
+    ]
+    assert all(torch.equal(run, runs[0]) for run in runs)
+
+
+def test_low_precision_queries_are_scored_in_float(operands) -> None:
+    query, entities = (tensor.detach().float() for tensor in operands)
+    query = query.bfloat16().requires_grad_()
+    with torch.autocast("cpu", torch.bfloat16):
+        scores = candidate_scores(query, entities, CANDIDATES)
+    assert scores.dtype is torch.float
+    torch.testing.assert_close(scores, (query.float() @ entities.T).gather(1, CANDIDATES))
+    scores.sum().backward()
+    assert query.grad.dtype is torch.bfloat16
+
+
+def test_nothing_scored() -> None:
+    empty = torch.empty(0, K, dtype=torch.long)
+    assert candidate_scores(torch.randn(0, D), torch.randn(E, D), empty).shape == (0, K)
