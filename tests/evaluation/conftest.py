@@ -1,0 +1,38 @@
+from __future__ import annotations
+
+import pytest
+import torch
+
+from dglkgmix.evaluation.queries import evaluation_queries
+from dglkgmix.evaluation.rank_table import RankTable
+from dglkgmix.evaluation.ranking import Ranks
+from dglkgmix.kg.graph import KnowledgeGraph
+
+
+@pytest.fixture
+def toy(toy_rows):
+    return KnowledgeGraph.from_names(*toy_rows.values())
+
+
+def table_of(kg, ranks, scores=None, split="test"):
+    """A rank table with given realistic ranks, (2N,): tail queries, then head queries."""
+    count = 2 * len(kg.split(split))
+    ranks = torch.as_tensor(ranks, dtype=torch.float64)
+    assert len(ranks) == count
+    return RankTable.from_ranks(
+        kg,
+        evaluation_queries(kg, split),
+        Ranks(
+            score=torch.zeros(count) if scores is None else torch.as_tensor(scores).float(),
+            rank=ranks,
+            optimistic=ranks.floor().long(),
+            pessimistic=ranks.ceil().long(),
+            candidates=torch.full((count,), kg.num_entities),
+        ),
+    )
+
+
+@pytest.fixture(scope="session")
+def make_ranks():
+    """``make_ranks(kg, ranks, scores=None, split="test")``: a rank table with those ranks."""
+    return table_of

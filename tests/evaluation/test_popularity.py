@@ -1,0 +1,24 @@
+from __future__ import annotations
+
+import torch
+from hypothesis import given, settings
+
+from dglkgmix.evaluation.popularity import PopularityScorer
+from tests.evaluation.graphs import graphs, library
+
+
+@given(graph=graphs())
+@settings(max_examples=30, deadline=None)
+def test_scores_are_tail_relation_degrees_whatever_the_head(graph):
+    scorer = PopularityScorer(library(graph))
+    relations = torch.arange(2 * graph.R).repeat(2)
+    found = scorer.scores(scorer.query(torch.zeros_like(relations), relations), 0, graph.E)
+    expected = [[graph.d_tail(v, r) for v in range(graph.E)] for r in relations.tolist()]
+    assert found.tolist() == expected
+
+
+def test_an_answer_never_seen_ties_with_all_others_never_seen(toy):
+    scorer = PopularityScorer(toy)
+    query = scorer.query(torch.tensor([0]), torch.tensor([toy.relations.id("only_valid")]))
+    assert scorer.scores(query, 0, 5).tolist() == [[0.0] * 5]
+    assert scorer.gather(query, torch.tensor([[4, 0]])).tolist() == [[0.0, 0.0]]

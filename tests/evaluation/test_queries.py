@@ -1,0 +1,42 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+
+from dglkgmix.errors import DataError
+from dglkgmix.evaluation.queries import evaluation_queries
+from tests.evaluation.graphs import graphs, library
+
+
+@given(graph=graphs())
+@settings(max_examples=30, deadline=None)
+def test_both_directions_of_every_row(graph):
+    found = evaluation_queries(library(graph), "test")
+    columns = (found.heads, found.relations, found.answers)
+    assert list(zip(*(c.tolist() for c in columns), strict=True)) == graph.queries("test")
+    rows = len(graph.test)
+    assert found.direction.tolist() == [0] * rows + [1] * rows
+    assert found.triple.tolist() == [*range(rows), *range(rows)]
+
+
+def test_a_query_is_described_as_a_person_would_write_it(toy):
+    queries = evaluation_queries(toy, "test")
+    assert [queries.describe(i) for i in range(4)] == [
+        "(d, likes, ?)",
+        "(lone, knows, ?)",
+        "(?, likes, c)",
+        "(?, knows, c)",
+    ]
+
+
+def test_without_names_a_query_is_described_by_ids(toy):
+    queries = evaluation_queries(toy, "test")
+    bare = type(queries)(
+        queries.heads, queries.relations, queries.answers, queries.direction, queries.triple
+    )
+    assert bare.describe(0) == f"(entity {int(queries.heads[0])}, relation 0, ?)"
+
+
+def test_an_unknown_split_is_refused(toy):
+    with pytest.raises(DataError, match="tset"):
+        evaluation_queries(toy, "tset")

@@ -1,0 +1,105 @@
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+
+from dglkgmix.errors import DataError
+from dglkgmix.evaluation.rank_table import SCHEMA, RankTable
+from dglkgmix.kg.graph import KnowledgeGraph
+from tests.evaluation.conftest import table_of
+from tests.evaluation.graphs import graphs, library
+
+COLUMNS = [
+    "head",
+    "relation",
+    "tail",
+    "direction",
+    "score",
+    "rank",
+    "rank_optimistic",
+    "rank_pessimistic",
+    "candidates",
+    "head_in",
+    "head_out",
+    "tail_in",
+    "tail_out",
+    "tail_relation",
+]
+
+
+@given(graph=graphs())
+@settings(max_examples=30, deadline=None)
+def test_names_are_the_original_triple_s_and_degrees_the_query_s(graph):
+    kg = library(graph)
+    table = table_of(kg, [1.0] * 2 * len(graph.test))
+    rows = table.table.to_pylist()
+    assert table.table.column_names == COLUMNS
+    for row, (h, r, t), (head, relation, tail) in zip(
+        rows, graph.queries("test"), graph.test * 2, strict=True
+    ):
+        assert (row["head"], row["relation"], row["tail"]) == (
+            f"e{head}",
+            f"r{relation}",
+            f"e{tail}",
+        )
+        assert row["direction"] == ("tail" if r < graph.R else "head")
+        assert (row["head_in"], row["head_out"]) == (graph.d_in(h), graph.d_out(h))
+        assert (row["tail_in"], row["tail_out"]) == (graph.d_in(t), graph.d_out(t))
+        assert row["tail_relation"] == graph.d_tail(t, r)
+
+
+def test_there_and_back_through_parquet(toy, make_ranks):
+    table = make_ranks(toy, [1, 2.5, 3, 4], scores=[0.1, -2, 3e30, 0])
+    back = RankTable.from_bytes(table.to_bytes())
+    assert back.table.equals(table.table)
+    assert back["score"].dtype == np.float32
+
+
+def test_only_names_in_use_are_stored(toy, make_ranks):
+    names = make_ranks(toy, [1, 2, 3, 4]).names("head")
+    assert sorted(names.dictionary.to_pylist()) == ["d", "lone"]
+
+
+def test_codes_are_equal_where_all_columns_are(toy, make_ranks):
+    table = make_ranks(toy, [1, 2, 3, 4])
+    triples = table.codes(("head", "relation", "tail"))
+    assert triples[0] == triples[2] != triples[1] == triples[3]
+    assert set(table.codes(("tail",))) == {0}
+
+
+def test_rows_are_selected_by_mask_and_by_index(toy, make_ranks):
+    table = make_ranks(toy, [1, 2, 3, 4])
+    assert table.select(table.asks_head)["rank"].tolist() == [3, 4]
+    assert table.select(np.array([3, 0]))["rank"].tolist() == [4, 1]
+
+
+def test_a_table_in_several_chunks_reads_as_one(toy, make_ranks):
+    table = make_ranks(toy, [1, 2, 3, 4])
+    parts = RankTable(pa.concat_tables([table.table.slice(0, 1), table.table.slice(1)]))
+    assert parts["rank"].tolist() == [1, 2, 3, 4]
+    assert parts.asks_head.tolist() == [False, False, True, True]
+    assert parts.codes(("head",)).tolist() == table.codes(("head",)).tolist()
+
+
+def test_missing_scores_are_nan(toy, make_ranks):
+    table = make_ranks(toy, [1, 2, 3, 4], scores=[float("nan")] * 4)
+    assert table.table.column("score").null_count == 4
+    assert np.isnan(table["score"]).all()
+
+
+def test_what_is_no_rank_table_is_refused(toy, make_ranks):
+    with pytest.raises(DataError, match=r"ranks-test\.parquet: not a Parquet file"):
+        RankTable.from_bytes(b"<html>", "ranks-test.parquet")
+    table = make_ranks(toy, [1, 2, 3, 4])
+    short = RankTable(table.table.drop_columns(["candidates"]))
+    with pytest.raises(DataError, match="'candidates' is missing"):
+        RankTable.from_bytes(short.to_bytes())
+
+
+def test_an_empty_split_makes_an_empty_table(toy_rows):
+    table = table_of(KnowledgeGraph.from_names(toy_rows["train"]), [])
+    assert len(RankTable.from_bytes(table.to_bytes())) == 0
+    assert table.table.schema.equals(SCHEMA)
+    assert table.codes(("head", "tail")).tolist() == []
