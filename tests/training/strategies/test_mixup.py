@@ -1,0 +1,98 @@
+"""KG-Mixup on five triples."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+# η = 2: edges 3-9. Partners are the other in-edges of the tail, by hand.
+PARTNERS = {3: {0, 1, 2}, 4: {6}, 5: {9}, 6: {4}, 7: set(), 8: set(), 9: {5}}
+
+
+def drawn(strategy, edges: torch.Tensor) -> dict[int, set[int]]:
+    samples = strategy.synthetic(edges)
+    pairs: dict[int, set[int]] = {}
+    for position, partner in zip(
+        samples.positions.tolist(), samples.partners.tolist(), strict=True
+    ):
+        pairs.setdefault(int(edges[position]), set()).add(partner)
+    return pairs
+
+
+def test_who_is_mixed_with_whom(make, everything) -> None:
+    strategy = make("mixup", threshold=2, partners=5)
+    strategy.start_epoch(1, 0)
+    assert drawn(strategy, everything) == {e: p for e, p in PARTNERS.items() if p}
+    assert strategy.coverage() == {
+        "below_threshold": 7,
+        "without_partner": 2,
+        "synthetic_per_epoch": 7,
+    }
+
+
+def test_samples_carry_the_triples(make, five, everything) -> None:
+    strategy = make("mixup", threshold=2, partners=5)
+    strategy.start_epoch(1, 0)
+    edges = everything.flip(0)
+    samples = strategy.synthetic(edges)
+    assert torch.equal(samples.first, five.edges[edges[samples.positions]])
+    assert torch.equal(samples.second, five.edges[samples.partners])
+    assert torch.equal(samples.first[:, 2], samples.second[:, 2])
+    assert len(samples.lam) == len(samples) == 7
+    assert bool(((samples.lam > 0) & (samples.lam < 1)).all())
+
+
+def test_each_sample_once_an_epoch(make, everything) -> None:
+    """Whatever the batches: a sample's λ belongs to its triple."""
+    strategy = make("mixup", threshold=2, partners=1)
+    strategy.start_epoch(1, 0)
+    whole = strategy.synthetic(everything)
+    parts = [strategy.synthetic(part) for part in torch.split(everything, 3)]
+    assert torch.equal(torch.cat([part.lam for part in parts if part]), whole.lam)
+    assert torch.equal(torch.cat([part.first for part in parts if part]), whole.first)
+
+
+def test_a_batch_with_nothing_to_mix(make) -> None:
+    strategy = make("mixup", threshold=2)
+    strategy.start_epoch(1, 0)
+    assert strategy.synthetic(torch.tensor([0, 1, 2, 7, 8])) is None
+
+
+def test_threshold_0(make, everything) -> None:
+    strategy = make("mixup", threshold=0)
+    strategy.start_epoch(1, 0)
+    assert strategy.synthetic(everything) is None
+
+
+@pytest.mark.parametrize(
+    ("threshold", "low"), [(3, {3, 4, 5, 6, 9}), (4, {0, 1, 2, 3, 4, 5, 6, 9})]
+)
+def test_the_threshold_is_strict(make, everything, threshold: int, low: set[int]) -> None:
+    strategy = make("mixup", threshold=threshold)
+    strategy.start_epoch(1, 0)
+    assert set(drawn(strategy, everything)) == low
+
+
+def test_epochs_and_seeds_differ_and_repeat(make, everything) -> None:
+    def lam(epoch: int, seed: int) -> list[float]:
+        strategy = make("mixup", threshold=4, partners=2)
+        strategy.start_epoch(epoch, seed)
+        return strategy.synthetic(everything).lam.tolist()
+
+    assert lam(2, 7) == lam(2, 7)
+    assert lam(2, 7) != lam(3, 7)
+    assert lam(2, 7) != lam(2, 8)
+
+
+def test_lambda_follows_the_options(make, everything) -> None:
+    fixed = make("mixup", threshold=4, fixed_lambda=1.0)
+    half = make("mixup", threshold=4, lambda_range="half")
+    for strategy in (fixed, half):
+        strategy.start_epoch(1, 0)
+    assert set(fixed.synthetic(everything).lam.tolist()) == {1.0}
+    assert float(half.synthetic(everything).lam.min()) >= 0.5
+
+
+def test_it_must_be_started(make, everything) -> None:
+    with pytest.raises(RuntimeError, match="start_epoch"):
+        make("mixup").synthetic(everything)

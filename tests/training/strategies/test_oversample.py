@@ -1,0 +1,62 @@
+"""Over-sampling on five triples: which are repeated, and how often."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from scipy import stats
+
+
+def repeats(strategy) -> list[int]:
+    return torch.bincount(strategy.epoch_edges(), minlength=10).tolist()
+
+
+def test_pairs_of_one_triple_repeat_it(make, everything) -> None:
+    """η = 3: the seven pairs with d = 1 get two extra draws each; (0, r0) with d = 3 none."""
+    for regime in ("1-n", "1-k"):
+        strategy = make("oversample", regime=regime, threshold=3)
+        strategy.start_epoch(1, 0)
+        assert repeats(strategy) == [1, 1, 1, 3, 3, 3, 3, 3, 3, 3]
+    assert strategy.coverage() == {"pairs_below_threshold": 7, "extra_per_epoch": 14}
+
+
+def test_1_n_weighs_and_1_k_repeats(make, everything) -> None:
+    weights = {}
+    for regime in ("1-n", "1-k"):
+        strategy = make("oversample", regime=regime, threshold=3)
+        strategy.start_epoch(1, 0)
+        weights[regime] = strategy.positive_weights(everything)
+    assert weights["1-n"].tolist() == [1, 1, 1, 3, 3, 3, 3, 3, 3, 3]
+    assert weights["1-k"] is None
+
+
+def test_a_pair_of_three_shares_its_draws(make) -> None:
+    """η = 4: (0, r0) gets one extra draw, from edges 0, 1 and 2 alike."""
+    strategy = make("oversample", threshold=4)
+    extra = torch.zeros(3)
+    for epoch in range(600):
+        strategy.start_epoch(epoch, 0)
+        counts = repeats(strategy)
+        assert sorted(counts[:3]) == [1, 1, 2]
+        assert counts[3:] == [4] * 7
+        extra += torch.tensor(counts[:3]) - 1
+    assert stats.chisquare(extra.numpy()).pvalue > 0.001
+
+
+@pytest.mark.parametrize("threshold", [0, 1])
+def test_nothing_below_the_threshold(make, everything, threshold: int) -> None:
+    strategy = make("oversample", threshold=threshold)
+    strategy.start_epoch(1, 0)
+    assert strategy.epoch_edges().tolist() == list(range(10))
+    assert set(strategy.positive_weights(everything).tolist()) == {1.0}
+
+
+def test_epochs_and_seeds_differ_and_repeat(make) -> None:
+    def extra(epoch: int, seed: int) -> list[int]:
+        strategy = make("oversample", threshold=40)
+        strategy.start_epoch(epoch, seed)
+        return strategy.epoch_edges().tolist()
+
+    assert extra(2, 7) == extra(2, 7)
+    assert extra(2, 7) != extra(3, 7)
+    assert extra(2, 7) != extra(2, 8)
