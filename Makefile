@@ -31,7 +31,7 @@ define environment
 	@touch $@
 endef
 
-.PHONY: help demo test check types test-long test-dgl2 test-oldest test-newest clean
+.PHONY: help demo test check types coverage test-long test-dgl2 test-oldest test-newest clean
 
 help: ## list the commands
 	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
@@ -44,6 +44,9 @@ test: check ## set up everything, then style, types and tests
 
 test-long: $(VENV)/dev.stamp ## the tests that take longer
 	$(BIN)/python $(PYTEST) -m long
+
+coverage: $(VENV)/dev.stamp ## lines and branches that the tests reach
+	$(BIN)/python $(PYTEST) --cov --cov-report=term
 
 check: $(VENV)/dev.stamp types ## style and types
 	$(BIN)/ruff check .
