@@ -75,11 +75,15 @@ class LinkPredictor(nn.Module):
     def query(self, vectors: Vectors, heads: Tensor, relations: Tensor) -> Tensor:
         """Queries (B, Dq) of head ids (B,) and relation ids (B,)."""
         head = vectors.entity(heads)
-        # Finding the distinct relations would make a GPU wait, and gains it little.
-        if not self.decoder.shares_relations or heads.device.type != "cpu":
+        if not self._shares(heads.device):
             return self.decoder.query(head, vectors.relation(relations))
         distinct, rows = relations.unique(return_inverse=True)  # type: ignore[no-untyped-call]
         return self.decoder.query(head, vectors.relation(distinct), rows)
+
+    def _shares(self, device: torch.device) -> bool:
+        # Finding a training batch's distinct relations would make a GPU wait, and gain it little.
+        worth = device.type == "cpu" or not self.training
+        return worth and self.decoder.shares_relations
 
     def score_all(self, vectors: Vectors, query: Tensor) -> Tensor:
         """Scores (B, E) of queries (B, Dq) against all entities, the bias included."""
