@@ -70,13 +70,13 @@ def _power_of_two(size: float) -> int:
     return int(2 ** round(math.log2(max(size, 1))))
 
 
-def validate_every(queries: int, valid: int) -> int:
-    """Epochs between validations, from the queries of an epoch and of a validation.
+def validate_every(num_edges: int) -> int:
+    """Epochs between validations: 10 on small graphs, each epoch from a million triples up.
 
-    A validation is to stay near a tenth of the training that it watches. It does not depend on
-    the number of epochs: a training that is extended must have validated at the same ones.
+    It does not depend on the number of epochs: a training that is extended must have validated at
+    the same ones.
     """
-    return max(1, min(10, round(5 * valid / max(queries, 1)))) if valid else 1
+    return max(1, min(10, round(1e6 / max(num_edges, 1))))
 
 
 def _model(model: ModelConfig, kg: KnowledgeGraph) -> ModelConfig:
@@ -109,7 +109,7 @@ def _training(training: TrainingConfig, config: Config, kg: KnowledgeGraph) -> T
         lr=_settle(training.lr, 0.001 if training.optimizer == "adam" else 0.01),
         smoothing_mass=_settle(training.smoothing_mass, training.label_smoothing),
         negatives=_settle(training.negatives, max(1, min(100, kg.num_entities - 1))),
-        validate_every=_settle(training.validate_every, validate_every(queries, 2 * len(kg.valid))),
+        validate_every=_settle(training.validate_every, validate_every(kg.num_edges)),
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -14,6 +15,7 @@ from dglkgmix.training.config import Config
 from dglkgmix.training.memory import check_memory
 from dglkgmix.training.progress import Progress
 from dglkgmix.training.results import EVALUATED, Result
+from dglkgmix.training.strategies.weighted import edge_weights
 from dglkgmix.training.trainer import Observer, Trainer
 
 _FILES = (
@@ -37,8 +39,11 @@ def train(
     overwrite: bool = False,
     progress: Progress | None = None,
     observers: Sequence[Observer] = (),
+    sample_weight: Any = None,
 ) -> Result:
     """Train on ``kg`` and leave the run in the folder ``out``.
+
+    ``sample_weight`` (N,) weighs the positive terms of the rows of ``kg.train``.
 
     Raises:
         ConfigError: options that make no sense; nothing has been written then.
@@ -48,7 +53,12 @@ def train(
     """
     _check(kg, config)
     with RunFolder.create(out, overwrite=overwrite, names=_FILES) as folder:
-        return Trainer(kg, config, folder, progress=progress, observers=observers).fit()
+        weights = None
+        if sample_weight is not None:
+            weights = edge_weights(kg, torch.as_tensor(sample_weight, dtype=torch.float64))
+        return Trainer(
+            kg, config, folder, progress=progress, observers=observers, weights=weights
+        ).fit()
 
 
 def resume(

@@ -24,6 +24,7 @@ from dglkgmix.training.prepared import prepare
 from dglkgmix.training.progress import Progress
 from dglkgmix.training.stage_state import Selection, StageState
 from dglkgmix.training.strategies import STRATEGIES
+from dglkgmix.training.strategies.weighted import Weighted
 
 Batch = QueryBatch | TripleBatch
 
@@ -42,11 +43,14 @@ class StageLoop:
         runtime: RuntimeConfig,
         seed: int,
         progress: Progress,
+        weights: Tensor | None = None,
     ) -> None:
         self.kg, self.work, self._runtime, self._seed = kg, work, runtime, seed
         self._progress = progress
         stage = work.stage
         self.strategy = STRATEGIES[stage.strategy.name](kg, stage.strategy, stage.training)
+        if weights is not None:
+            self.strategy = Weighted(self.strategy, weights)
         self._batches = _batches(kg, stage.training)
         self._device = torch.device(runtime.device)
         self._valid = evaluation_queries(kg, "valid")

@@ -46,6 +46,7 @@ class Trainer:
         resume: go on from the folder's last complete state, if it has one.
         progress: what a person sees.
         observers: get each row of the history.
+        weights: (M,) factors of the positives' terms, a row of ``kg.edges`` each.
 
     Raises:
         ConfigError: options that make no sense, alone, together or on this graph.
@@ -61,9 +62,10 @@ class Trainer:
         resume: bool = False,
         progress: Progress | None = None,
         observers: Sequence[Observer] = (),
+        weights: torch.Tensor | None = None,
     ) -> None:
         self.kg, self.config, self.folder = kg, self.check(kg, config), folder
-        self._resume, self._observers = resume, observers
+        self._resume, self._observers, self._weights = resume, observers, weights
         self._progress = progress or Progress()
         self._device = torch.device(self.config.runtime.device)
         self._runtime = self._fitting(self.config.runtime)
@@ -144,7 +146,7 @@ class Trainer:
         """Train one stage, from random weights, given tables or a saved state, to its result."""
         seed = self._stage_seed(number)
         work = self._begin(stage, seed, tables, saved)
-        loop = StageLoop(self.kg, work, self._runtime, seed, self._progress)
+        loop = StageLoop(self.kg, work, self._runtime, seed, self._progress, self._weights)
         with self._kept_best(work), self._shown(work, len(loop)):
             while not work.over:
                 self._record(work, loop.epoch())

@@ -1,0 +1,85 @@
+from __future__ import annotations
+
+import pytest
+
+from dglkgmix.errors import ConfigError
+from dglkgmix.training.assembly import CHANGEABLE, assemble, resumed
+from dglkgmix.training.config import Config
+from dglkgmix.training.config_io import apply_overrides, options
+
+RECIPE = apply_overrides(
+    Config(), ["training.epochs=400", "pretrain.epochs=500", "training.lr=0.5"]
+)
+
+
+def test_flags_win_over_the_base_and_overrides_over_flags() -> None:
+    config = assemble(RECIPE, {"training.lr": 0.25, "swa.enabled": None}, ["training.lr=0.125"])
+    assert config.training.lr == 0.125
+    assert config.swa.enabled == "auto"
+    assert assemble(RECIPE, {"training.lr": 0.25}).training.lr == 0.25
+    assert assemble(RECIPE, {"training.lr": None}).training.lr == 0.5
+
+
+@pytest.mark.parametrize(
+    ("epochs", "overrides", "expected"),
+    [
+        (None, [], (400, 500)),
+        (2, [], (2, 2)),
+        (2, ["pretrain.epochs=7"], (2, 7)),
+        (450, [], (450, 450)),
+        (600, [], (600, 500)),
+    ],
+)
+def test_epochs_cap_every_stage_unless_said_otherwise(
+    epochs: int | None, overrides: list[str], expected: tuple[int, int]
+) -> None:
+    config = assemble(RECIPE, {"training.epochs": epochs}, overrides)
+    assert (config.training.epochs, config.pretrain.epochs) == expected
+
+
+def test_epochs_reach_a_first_stage_that_follows_the_main_one() -> None:
+    config = assemble(Config(), {"training.epochs": 3})
+    assert (config.training.epochs, config.pretrain.epochs) == (3, "same")
+
+
+def test_what_makes_no_sense_is_refused() -> None:
+    with pytest.raises(ConfigError, match=r"training.epochs must be 1 or more, got 0"):
+        assemble(Config(), {"training.epochs": 0})
+
+
+def test_what_may_change_exists() -> None:
+    assert set(options()) >= CHANGEABLE
+
+
+def test_a_resumed_run_may_go_on_longer_and_elsewhere() -> None:
+    changes = {"training.epochs": 900, "runtime.device": "cpu"}
+    config = resumed(RECIPE, changes, ["runtime.threads=3"])
+    assert (config.training.epochs, config.pretrain.epochs) == (900, 500)
+    assert config.runtime.threads == 3
+    assert resumed(RECIPE, {}) == RECIPE
+
+
+@pytest.mark.parametrize(
+    "override",
+    [
+        "training.lr=0.1",
+        "strategy.name=mixup",
+        "runtime.seed=1",
+        "pretrain.epochs=1",
+        "swa.every=3",
+    ],
+)
+def test_a_resumed_run_may_not_change_what_it_computes(override: str) -> None:
+    key = override.partition("=")[0]
+    with pytest.raises(ConfigError, match=rf"^{key} is .* in the run and .* now: "):
+        resumed(RECIPE, {}, [override])
+
+
+def test_auto_means_what_it_meant_when_the_run_began() -> None:
+    stored = apply_overrides(RECIPE, ["training.batch_size=64", "swa.enabled=true"])
+    config = resumed(stored, {}, ["training.batch_size=auto", "swa.enabled=auto"])
+    assert config == stored
+
+
+def test_the_same_values_again_are_no_change() -> None:
+    assert resumed(RECIPE, {"training.lr": 0.5, "training.epochs": 400}) == RECIPE

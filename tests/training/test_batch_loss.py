@@ -1,0 +1,321 @@
+"""The loss of a batch, from ids to one number, against plain formulas."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+import torch
+
+from dglkgmix.kg.graph import KnowledgeGraph
+from dglkgmix.models.link_predictor import LinkPredictor
+from dglkgmix.sampling.negatives import TripleBatch, TripleBatches
+from dglkgmix.sampling.queries import QueryBatch, QueryBatches
+from dglkgmix.sampling.seeds import generator
+from dglkgmix.training.batch_loss import LossTerms, batch_loss
+from dglkgmix.training.config import ModelConfig, StrategyConfig, TrainingConfig
+from dglkgmix.training.losses import Focus, Positives, Targets
+from dglkgmix.training.prepared import prepare
+from dglkgmix.training.strategies import STRATEGIES, Strategy
+from tests.training.losses import dense
+
+E = 20
+TARGETS = Targets.smoothed(0.1, "auto", E)
+
+
+@pytest.fixture
+def model(graph: KnowledgeGraph) -> LinkPredictor:
+    """DistMult with a bias and no dropout: the same scores in train mode as by hand."""
+    return build(graph, "distmult")
+
+
+def build(graph: KnowledgeGraph, decoder: str, **options: object) -> LinkPredictor:
+    given = {"entity_dim": 8, "relation_dim": 8, "bias": True, "input_dropout": 0.0, **options}
+    made = LinkPredictor.build(ModelConfig(decoder=decoder, **given), graph, seed=0)
+    torch.nn.init.normal_(made.bias, generator=torch.Generator().manual_seed(1))
+    return made.double().train()
+
+
+def setting(graph: KnowledgeGraph, training: TrainingConfig, **options: object) -> Strategy:
+    config = StrategyConfig(**{"threshold": 2, **options})
+    strategy = STRATEGIES[config.name](graph, config, training)
+    strategy.start_epoch(1, 0)
+    return strategy
+
+
+def first_batch(graph: KnowledgeGraph, training: TrainingConfig) -> QueryBatch | TripleBatch:
+    batches = QueryBatches(graph, 9) if training.regime == "1-n" else TripleBatches(graph, 9, 4)
+    return next(iter(batches.epoch(generator(0))))
+
+
+def compute(model: LinkPredictor, graph: KnowledgeGraph, training: TrainingConfig, **options):
+    """The terms, the batch and the strategy."""
+    strategy, batch = setting(graph, training, **options), first_batch(graph, training)
+    return batch_loss(model, model.encode(), batch, strategy, training), batch, strategy
+
+
+def vectors_of(model: LinkPredictor, triples: torch.Tensor) -> tuple[torch.Tensor, ...]:
+    entities, relations = model.encoder.entity_table, model.encoder.relation_table
+    return entities[triples[:, 0]], relations[triples[:, 1]], entities[triples[:, 2]]
+
+
+def all_scores(model: LinkPredictor, heads: torch.Tensor, relations: torch.Tensor):
+    query = model.encoder.entity_table[heads] * model.encoder.relation_table[relations]
+    return query @ model.encoder.entity_table.T + model.bias
+
+
+def assert_same_gradients(terms: LossTerms, expected: torch.Tensor, model: LinkPredictor) -> None:
+    torch.testing.assert_close(terms.loss, expected)
+    used = list(model.parameters())
+    for mine, other in zip(
+        *(torch.autograd.grad(x, used, retain_graph=True) for x in (terms.loss, expected)),
+        strict=True,
+    ):
+        torch.testing.assert_close(mine, other)
+
+
+class TestOneToN:
+    @pytest.mark.parametrize("reduction", ["sum", "mean"])
+    def test_binary(self, model, graph, reduction: str) -> None:
+        training = TrainingConfig(reduction=reduction)
+        terms, batch, _ = compute(model, graph, training)
+        scores = all_scores(model, batch.heads, batch.relations)
+        expected = dense.bce(scores, Positives(batch.rows, batch.tails), TARGETS)
+        assert_same_gradients(terms, expected / (9 * E if reduction == "mean" else 1), model)
+
+    @pytest.mark.parametrize("reduction", ["sum", "mean"])
+    def test_softmax(self, model, graph, reduction: str) -> None:
+        terms, batch, _ = compute(model, graph, TrainingConfig(loss="ce", reduction=reduction))
+        scores = all_scores(model, batch.heads, batch.relations)
+        expected = dense.ce(scores, Positives(batch.rows, batch.tails), 0.1)
+        divisor = len(batch.tails) if reduction == "mean" else 1
+        assert_same_gradients(terms, expected / divisor, model)
+
+    @pytest.mark.parametrize("reduction", ["sum", "mean"])
+    def test_over_sampling_adds_terms(self, model, graph, reduction: str) -> None:
+        """Weights multiply terms, not the divisor."""
+        training = TrainingConfig(reduction=reduction)
+        terms, batch, strategy = compute(model, graph, training, name="oversample", threshold=3)
+        weights = strategy.positive_weights(batch.edges)
+        assert float(weights.max()) > 1
+        scores = all_scores(model, batch.heads, batch.relations)
+        positives = Positives(batch.rows, batch.tails, weights.double())
+        expected = dense.bce(scores, positives, TARGETS)
+        assert_same_gradients(terms, expected / (9 * E if reduction == "mean" else 1), model)
+
+    def test_re_weighting_scales_to_mean_1(self, model, graph) -> None:
+        terms, batch, strategy = compute(model, graph, TrainingConfig(), name="reweight")
+        weights = strategy.positive_weights(batch.edges).double()
+        positives = Positives(batch.rows, batch.tails, weights)
+        scores = all_scores(model, batch.heads, batch.relations)
+        scale = 9 * E / (9 * E + (weights - 1).sum())
+        assert float(scale) < 1
+        assert_same_gradients(terms, scale * dense.bce(scores, positives, TARGETS), model)
+
+    @pytest.mark.parametrize("loss", ["bce", "ce"])
+    def test_focal(self, model, graph, loss: str) -> None:
+        terms, batch, _ = compute(model, graph, TrainingConfig(loss=loss), name="focal")
+        positives = Positives(batch.rows, batch.tails)
+        scores = all_scores(model, batch.heads, batch.relations)
+        expected = (
+            dense.bce(scores, positives, TARGETS, Focus(2.0))
+            if loss == "bce"
+            else dense.ce(scores, positives, 0.1, Focus(2.0))
+        )
+        assert_same_gradients(terms, expected, model)
+
+    def test_a_decoder_that_is_no_product(self, graph) -> None:
+        model = build(graph, "transe")
+        for training in (TrainingConfig(), TrainingConfig(loss="ce")):
+            terms, batch, _ = compute(model, graph, training)
+            vectors = model.encode()
+            query = model.query(vectors, batch.heads, batch.relations)
+            scores, positives = model.score_all(vectors, query), Positives(batch.rows, batch.tails)
+            expected = (
+                dense.bce(scores, positives, TARGETS)
+                if training.loss == "bce"
+                else dense.ce(scores, positives, 0.1)
+            )
+            assert_same_gradients(terms, expected, model)
+
+
+class TestOneToK:
+    def scores(self, model: LinkPredictor, batch: TripleBatch) -> torch.Tensor:
+        ids = torch.cat([batch.tails.unsqueeze(1), batch.negatives], 1)
+        return all_scores(model, batch.heads, batch.relations).gather(1, ids)
+
+    @pytest.mark.parametrize("reduction", ["sum", "mean"])
+    def test_binary(self, model, graph, reduction: str) -> None:
+        training = TrainingConfig(regime="1-k", reduction=reduction)
+        terms, batch, _ = compute(model, graph, training)
+        mask = torch.cat([torch.ones(9, 1, dtype=torch.bool), batch.mask], 1)
+        target = torch.full((9, 5), TARGETS.negative, dtype=torch.double)
+        target[:, 0] = TARGETS.positive
+        expected = torch.nn.functional.binary_cross_entropy_with_logits(
+            self.scores(model, batch)[mask], target[mask], reduction=reduction
+        )
+        assert_same_gradients(terms, expected, model)
+
+    @pytest.mark.parametrize("reduction", ["sum", "mean"])
+    def test_softmax(self, model, graph, reduction: str) -> None:
+        training = TrainingConfig(regime="1-k", loss="ce", reduction=reduction, label_smoothing=0.0)
+        terms, batch, _ = compute(model, graph, training)
+        mask = torch.cat([torch.ones(9, 1, dtype=torch.bool), batch.mask], 1)
+        logs = self.scores(model, batch).masked_fill(~mask, -torch.inf).log_softmax(1)[:, 0]
+        assert_same_gradients(terms, -(logs.sum() if reduction == "sum" else logs.mean()), model)
+
+    def test_logit_adjustment(self, model, graph) -> None:
+        training = TrainingConfig(regime="1-k", loss="ce", label_smoothing=0.0)
+        terms, batch, _ = compute(model, graph, training, name="logit-adjustment", tau=0.5)
+        ids = torch.cat([batch.tails.unsqueeze(1), batch.negatives], 1)
+        counts = graph.degrees.tail_relation(ids, batch.relations.unsqueeze(1).expand_as(ids))
+        scores = self.scores(model, batch) + 0.5 * torch.log(counts.double() + 1)
+        mask = torch.cat([torch.ones(9, 1, dtype=torch.bool), batch.mask], 1)
+        logs = scores.masked_fill(~mask, -torch.inf).log_softmax(1)[:, 0]
+        torch.testing.assert_close(terms.loss, -logs.sum(), rtol=1e-6, atol=0)
+
+
+class TestMixup:
+    def mixed(self, model, strategy, batch, *, bias: bool) -> torch.Tensor:
+        """Scores (S, E) of the mixed queries, by the method's formulas."""
+        samples = strategy.synthetic(batch.edges)
+        lam = samples.lam.double().unsqueeze(1)
+        h1, r1, _ = vectors_of(model, samples.first)
+        h2, r2, _ = vectors_of(model, samples.second)
+        query = (lam * h1 + (1 - lam) * h2) * (lam * r1 + (1 - lam) * r2)
+        return query @ model.encoder.entity_table.T + (model.bias if bias else 0)
+
+    @pytest.mark.parametrize("regime", ["1-n", "1-k"])
+    @pytest.mark.parametrize("reduction", ["sum", "mean"])
+    @pytest.mark.parametrize("bias", [False, True])
+    def test_one_positive_term_each(self, model, graph, regime, reduction, bias) -> None:
+        training = TrainingConfig(regime=regime, reduction=reduction)
+        options = {"name": "mixup", "synthetic_weight": 0.3, "synthetic_bias": bias}
+        terms, batch, strategy = compute(model, graph, training, **options)
+        plain, _, _ = compute(model, graph, training)
+        samples = strategy.synthetic(batch.edges)
+        tails = samples.first[:, 2].unsqueeze(1)
+        scores = self.mixed(model, strategy, batch, bias=bias).gather(1, tails)
+        target = torch.full_like(scores, TARGETS.positive)
+        expected = torch.nn.functional.binary_cross_entropy_with_logits(
+            scores, target, reduction=reduction
+        )
+        torch.testing.assert_close(terms.synthetic_loss, expected.detach())
+        torch.testing.assert_close(terms.kg_loss, plain.loss.detach())
+        assert_same_gradients(terms, plain.loss + 0.3 * expected, model)
+        assert terms.synthetic_samples == len(tails) > 0
+
+    def test_softmax_over_all_entities_in_1_n(self, model, graph) -> None:
+        terms, batch, strategy = compute(model, graph, TrainingConfig(loss="ce"), name="mixup")
+        scores = self.mixed(model, strategy, batch, bias=False)
+        tails = strategy.synthetic(batch.edges).first[:, 2]
+        expected = dense.ce(scores, Positives(torch.arange(len(tails)), tails), 0.1)
+        torch.testing.assert_close(terms.synthetic_loss, expected.detach())
+
+    def test_softmax_over_the_triples_negatives_in_1_k(self, model, graph) -> None:
+        training = TrainingConfig(regime="1-k", loss="ce", label_smoothing=0.0)
+        terms, batch, strategy = compute(model, graph, training, name="mixup")
+        positions = strategy.synthetic(batch.edges).positions
+        ids = torch.cat([batch.tails.unsqueeze(1), batch.negatives], 1)[positions]
+        mask = torch.cat([torch.ones(9, 1, dtype=torch.bool), batch.mask], 1)[positions]
+        scores = self.mixed(model, strategy, batch, bias=False).gather(1, ids)
+        expected = -scores.masked_fill(~mask, -torch.inf).log_softmax(1)[:, 0].sum()
+        torch.testing.assert_close(terms.synthetic_loss, expected.detach())
+
+    @pytest.mark.parametrize("regime", ["1-n", "1-k"])
+    def test_each_triple_below_is_augmented_once_an_epoch(self, model, graph, regime) -> None:
+        training = TrainingConfig(regime=regime)
+        strategy = setting(graph, training, name="mixup", partners=3)
+        batches = QueryBatches(graph, 7) if regime == "1-n" else TripleBatches(graph, 7, 4)
+        samples = [
+            batch_loss(model, model.encode(), batch, strategy, training).synthetic_samples
+            for batch in batches.epoch(generator(2))
+        ]
+        assert sum(samples) == strategy.coverage()["synthetic_per_epoch"] > 0
+
+    def test_lambda_1_is_the_triple_itself(self, model, graph) -> None:
+        options = {"name": "mixup", "fixed_lambda": 1.0, "synthetic_bias": True}
+        terms, batch, strategy = compute(model, graph, TrainingConfig(), **options)
+        first = strategy.synthetic(batch.edges).first
+        scores = all_scores(model, first[:, 0], first[:, 1]).gather(1, first[:, 2:])
+        target = torch.full_like(scores, TARGETS.positive)
+        expected = torch.nn.functional.binary_cross_entropy_with_logits(
+            scores, target, reduction="sum"
+        )
+        torch.testing.assert_close(terms.synthetic_loss, expected.detach())
+
+    def test_running_statistics_describe_real_queries_alone(self, graph) -> None:
+        runs = []
+        for name in ("standard", "mixup"):
+            model = build(graph, "conve", filters=2, feature_dropout=0.0, hidden_dropout=0.0)
+            compute(model, graph, TrainingConfig(), name=name)
+            runs.append({key: value.clone() for key, value in model.named_buffers()})
+        assert runs[0].keys() == runs[1].keys()
+        assert len(runs[0]) > 0
+        for key, value in runs[0].items():
+            assert torch.equal(value, runs[1][key]), key
+
+    @pytest.mark.parametrize("regime", ["1-n", "1-k"])
+    def test_nothing_to_mix(self, model, graph, regime: str) -> None:
+        """Case 9."""
+        training = TrainingConfig(regime=regime)
+        terms, _, _ = compute(model, graph, training, name="mixup", threshold=0)
+        plain, _, _ = compute(model, graph, training)
+        assert float(terms.synthetic_loss) == 0.0
+        assert terms.synthetic_samples == 0
+        assert torch.equal(terms.loss, plain.loss)
+
+    def test_a_single_synthetic_sample(self, graph) -> None:
+        """Case 11: no dimension is lost, and its pass uses the running statistics."""
+        model = build(graph, "conve", filters=2)
+        training = TrainingConfig(regime="1-k")
+        strategy = setting(graph, training, name="mixup", partners=1)
+        for batch in TripleBatches(graph, 1, 4).epoch(generator(0)):
+            terms = batch_loss(model, model.encode(), batch, strategy, training)
+            assert terms.loss.shape == ()
+            assert torch.isfinite(terms.loss)
+            if terms.synthetic_samples == 1:
+                return
+        raise AssertionError("no batch had a synthetic sample")
+
+
+class TestPenalties:
+    @pytest.mark.parametrize("regime", ["1-n", "1-k"])
+    @pytest.mark.parametrize("reduction", ["sum", "mean"])
+    def test_on_every_positives_vectors(self, model, graph, regime, reduction) -> None:
+        training = TrainingConfig(regime=regime, reduction=reduction)
+        plain, batch, _ = compute(model, graph, training)
+        used = torch.cat(vectors_of(model, graph.edges[batch.edges]), 1)
+        divisor = len(batch.edges) if reduction == "mean" else 1
+        for name, power in (("n3", 3), ("l2", 2)):
+            punished = dataclasses.replace(training, **{name: 0.7})
+            terms, _, _ = compute(model, graph, punished)
+            penalty = 0.7 * used.abs().pow(power).sum() / divisor
+            assert_same_gradients(terms, plain.loss + penalty, model)
+            torch.testing.assert_close(terms.kg_loss, plain.kg_loss)
+
+    def test_complex_numbers_count_by_their_moduli(self, graph) -> None:
+        model = build(graph, "complex")
+        plain, batch, _ = compute(model, graph, TrainingConfig())
+        terms, _, _ = compute(model, graph, TrainingConfig(n3=0.5))
+        halves = [part.chunk(2, 1) for part in vectors_of(model, graph.edges[batch.edges])]
+        moduli = torch.cat([torch.complex(*half).abs() for half in halves], 1)
+        torch.testing.assert_close(terms.loss, plain.loss + 0.5 * moduli.pow(3).sum())
+
+
+class TestTerms:
+    @pytest.mark.parametrize("regime", ["1-n", "1-k"])
+    def test_counts(self, model, graph, regime: str) -> None:
+        terms, batch, _ = compute(model, graph, TrainingConfig(regime=regime))
+        assert terms.queries == 9
+        assert terms.positives == len(batch.tails)
+        assert terms.synthetic_samples == 0
+        assert not terms.kg_loss.requires_grad
+        assert not terms.synthetic_loss.requires_grad
+
+    def test_a_batch_may_be_prepared_ahead(self, model, graph) -> None:
+        training = TrainingConfig(reduction="mean")
+        terms, batch, strategy = compute(model, graph, training, name="mixup")
+        item = prepare(batch, strategy, training, E)
+        again = batch_loss(model, model.encode(), item, strategy, training)
+        assert torch.equal(terms.loss, again.loss)

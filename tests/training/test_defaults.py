@@ -1,0 +1,109 @@
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+import torch
+
+from dglkgmix.errors import ConfigError
+from dglkgmix.kg.graph import KnowledgeGraph
+from dglkgmix.training import defaults
+from dglkgmix.training.config import Config, settled
+from dglkgmix.training.config_io import apply_overrides
+from dglkgmix.training.defaults import resolve
+
+
+def unsettled(config: Config) -> set[str]:
+    return {
+        f"{table.name}.{option.name}"
+        for table in dataclasses.fields(config)
+        for option in dataclasses.fields(getattr(config, table.name))
+        if getattr(getattr(config, table.name), option.name) in ("auto", "same")
+    }
+
+
+@pytest.mark.parametrize("decoder", ["conve", "tucker", "distmult", "complex", "rescal", "transe"])
+def test_nothing_is_left_open_but_what_nobody_reads(graph: KnowledgeGraph, decoder: str) -> None:
+    config = apply_overrides(Config(), [f"model.decoder={decoder}"])
+    found = unsettled(resolve(config, graph))
+    reading = {"data.delimiter", "data.format", "runtime.save_every"}
+    assert found == (reading if decoder == "conve" else reading | {"model.height"})
+
+
+def test_resolving_twice_changes_nothing(graph: KnowledgeGraph) -> None:
+    config = apply_overrides(Config(), ["strategy.name=mixup", "training.regime=1-k"])
+    once = resolve(config, graph)
+    assert resolve(once, graph) == once
+
+
+def test_mixup_is_pretrained_and_averaged_and_the_others_are_not(graph: KnowledgeGraph) -> None:
+    for name in ("standard", "mixup", "oversample", "focal"):
+        config = resolve(apply_overrides(Config(), [f"strategy.name={name}"]), graph)
+        assert config.pretrain.enabled == config.swa.enabled == (name == "mixup")
+    chosen = ["strategy.name=mixup", "pretrain.enabled=false", "swa.enabled=false"]
+    config = resolve(apply_overrides(Config(), chosen), graph)
+    assert not config.pretrain.enabled
+    assert not config.swa.enabled
+    given = resolve(apply_overrides(Config(), ["pretrain.run=elsewhere"]), graph)
+    assert given.pretrain.enabled is True
+
+
+def test_same_is_the_main_stages_value_and_auto_is_settled_for_the_regime(
+    graph: KnowledgeGraph,
+) -> None:
+    options = [
+        "training.regime=1-k",
+        "training.lr=0.5",
+        "training.epochs=7",
+        "model.input_dropout=0.1",
+    ]
+    config = resolve(apply_overrides(Config(), options), graph)
+    assert (config.pretrain.lr, config.pretrain.epochs) == (0.5, 7)
+    assert config.pretrain.input_dropout == 0.1
+    assert config.pretrain.regime == "1-n"
+    queries = len(graph.train_index.heads)
+    assert settled(config.pretrain.batch_size) <= queries
+    own = resolve(apply_overrides(Config(), [*options, "pretrain.epochs=3"]), graph)
+    assert (own.training.epochs, own.pretrain.epochs) == (7, 3)
+
+
+def test_the_bias_is_on_for_conve_and_tucker(graph: KnowledgeGraph) -> None:
+    found = {
+        decoder: resolve(apply_overrides(Config(), [f"model.decoder={decoder}"]), graph).model.bias
+        for decoder in ("conve", "tucker", "distmult", "complex", "rescal", "transe")
+    }
+    assert [name for name, bias in found.items() if bias] == ["conve", "tucker"]
+
+
+def test_conves_height_is_twice_its_width_or_nearest(graph: KnowledgeGraph) -> None:
+    for dim, height in ((200, 20), (72, 12), (128, 16), (50, 10)):
+        config = apply_overrides(Config(), [f"model.entity_dim={dim}"])
+        assert resolve(config, graph).model.height == height
+    with pytest.raises(ConfigError, match="what fits"):
+        resolve(apply_overrides(Config(), ["model.height=16", "model.entity_dim=200"]), graph)
+
+
+def test_mass_is_the_smoothing_and_negatives_stay_below_the_entities(graph: KnowledgeGraph) -> None:
+    config = resolve(apply_overrides(Config(), ["training.label_smoothing=0.2"]), graph)
+    assert config.training.smoothing_mass == 0.2
+    assert config.training.negatives == 19
+    wide = KnowledgeGraph.from_arrays(graph.train, entities=500, relations=2)
+    assert resolve(Config(), wide).training.negatives == 100
+
+
+def test_the_machine_is_recorded(graph: KnowledgeGraph) -> None:
+    runtime = resolve(Config(), graph).runtime
+    assert runtime.device == ("cuda" if torch.cuda.is_available() else "cpu")
+    assert runtime.precision in ("fp32", "bf16")
+    assert runtime.threads == torch.get_num_threads()
+
+
+@pytest.mark.parametrize("edges", [2, 60, 8_578, 65_776, 371_168, 544_230, 40_000_000])
+def test_sizes_follow_the_graph_within_bounds(edges: int) -> None:
+    assert 1 <= defaults.epochs(edges) <= 1000
+    assert defaults.epochs(edges) >= defaults.epochs(2 * edges)
+    assert defaults.entity_dim(edges) <= defaults.entity_dim(2 * edges) <= 200
+    assert 1 <= defaults.validate_every(edges) <= 10
+    for regime in ("1-n", "1-k"):
+        for encoder in ("lookup", "rgcn"):
+            assert 1 <= defaults.batch_size(regime, encoder, edges) <= edges

@@ -1,0 +1,105 @@
+"""Batches with what a strategy adds."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from dglkgmix.kg.graph import KnowledgeGraph
+from dglkgmix.sampling.negatives import TripleBatches
+from dglkgmix.sampling.queries import QueryBatches
+from dglkgmix.sampling.seeds import generator
+from dglkgmix.training.config import StrategyConfig, TrainingConfig
+from dglkgmix.training.prepared import PreparedBatch, candidates, prepare
+from dglkgmix.training.strategies import STRATEGIES
+
+
+def prepared(
+    kg: KnowledgeGraph, name: str, training: TrainingConfig, **options: object
+) -> PreparedBatch:
+    strategy = STRATEGIES[name](kg, StrategyConfig(name=name, **options), training)
+    strategy.start_epoch(1, 0)
+    batches = QueryBatches(kg, 7) if training.regime == "1-n" else TripleBatches(kg, 7, 4)
+    return prepare(next(iter(batches.epoch(generator(0)))), strategy, training, 20)
+
+
+ONE_TO_N, ONE_TO_K = TrainingConfig(), TrainingConfig(regime="1-k")
+
+
+def test_plain_training_adds_nothing(graph) -> None:
+    item = prepared(graph, "standard", ONE_TO_N)
+    assert (item.weights, item.synthetic, item.offsets, item.scale) == (None, None, None, 1.0)
+    assert torch.equal(item.hidden_edges, item.batch.edges)
+
+
+@pytest.mark.parametrize("loss", ["bce", "ce"])
+def test_terms_that_mean_divides_by(graph, loss: str) -> None:
+    for regime in ("1-n", "1-k"):
+        training = TrainingConfig(regime=regime, loss=loss, reduction="mean")
+        item = prepared(graph, "standard", training)
+        expected = len(item.batch.tails)
+        if loss == "bce":
+            expected = 7 * 20 if regime == "1-n" else 7 + int(item.batch.mask.sum())
+        assert item.terms == expected
+
+
+def test_synthetic_samples_belong_to_the_positives(graph) -> None:
+    for training in (ONE_TO_N, ONE_TO_K):
+        item = prepared(graph, "mixup", training)
+        chosen = item.batch.edges[item.synthetic.positions]
+        assert torch.equal(item.synthetic.first, graph.edges[chosen])
+        assert torch.equal(item.synthetic.first[:, 2], item.batch.tails[item.synthetic.positions])
+
+
+def test_partners_are_hidden_as_well(graph) -> None:
+    """Their tail is what the mixed query asks for."""
+    item = prepared(graph, "mixup", ONE_TO_K)
+    expected = {*item.batch.edges.tolist(), *item.synthetic.partners.tolist()}
+    assert set(item.hidden_edges.tolist()) == expected
+
+
+def test_entities_that_are_needed(graph) -> None:
+    assert prepared(graph, "mixup", ONE_TO_N).nodes() is None
+    item = prepared(graph, "mixup", ONE_TO_K)
+    batch = item.batch
+    used = [batch.heads, batch.tails, batch.negatives.flatten(), item.synthetic.second[:, 0]]
+    assert item.nodes().tolist() == sorted({int(i) for part in used for i in part})
+
+
+def test_offsets_follow_the_regime(graph) -> None:
+    sparse = prepared(graph, "logit-adjustment", TrainingConfig(loss="ce"))
+    relations = sparse.batch.relations[sparse.offsets.rows]
+    degrees = graph.degrees.tail_relation(sparse.offsets.tails, relations)
+    torch.testing.assert_close(sparse.offsets.values, torch.log1p(degrees.float()))
+    dense = prepared(graph, "logit-adjustment", TrainingConfig(regime="1-k", loss="ce"))
+    ids, relations = candidates(dense.batch), dense.batch.relations.unsqueeze(1)
+    degrees = graph.degrees.tail_relation(ids, relations.expand_as(ids))
+    torch.testing.assert_close(dense.offsets, torch.log1p(degrees.float()))
+
+
+def test_candidates_begin_with_the_tail(graph) -> None:
+    batch = prepared(graph, "standard", ONE_TO_K).batch
+    ids = candidates(batch)
+    assert torch.equal(ids[:, 0], batch.tails)
+    assert torch.equal(ids[:, 1:], batch.negatives)
+
+
+def test_moving_leaves_edges_where_strategies_look_them_up(graph) -> None:
+    for name, training in (
+        ("mixup", ONE_TO_K),
+        ("reweight", ONE_TO_N),
+        ("logit-adjustment", TrainingConfig(loss="ce")),
+    ):
+        item = prepared(graph, name, training)
+        moved = item.to("meta")
+        assert moved.batch.heads.device.type == moved.batch.tails.device.type == "meta"
+        assert moved.batch.edges.device.type == "cpu"
+        assert (moved.scale, moved.terms) == (item.scale, item.terms)
+        if item.weights is not None:
+            assert moved.weights.device.type == "meta"
+        if item.synthetic is not None:
+            assert moved.synthetic.lam.device.type == "meta"
+            assert moved.synthetic.partners.device.type == "cpu"
+        if item.offsets is not None:
+            assert moved.offsets.values.device.type == "meta"
+        assert item.batch.heads.device.type == "cpu"

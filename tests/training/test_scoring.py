@@ -1,0 +1,81 @@
+"""The cheaper way to the scores of candidates."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+import torch
+
+from dglkgmix.models.link_predictor import LinkPredictor
+from dglkgmix.training import scoring
+from dglkgmix.training.config import ModelConfig
+from dglkgmix.training.scoring import full_product_pays, scores_of_candidates
+
+CANDIDATES = torch.randint(20, (6, 5), generator=torch.Generator().manual_seed(0))
+
+
+def build(graph, decoder: str, *, bias: bool) -> LinkPredictor:
+    options = ModelConfig(decoder=decoder, entity_dim=8, relation_dim=8, height=4, bias=bias)
+    model = LinkPredictor.build(options, graph, seed=0)
+    if model.bias is not None:
+        torch.nn.init.normal_(model.bias, generator=torch.Generator().manual_seed(1))
+    return model.eval()
+
+
+@pytest.mark.parametrize("decoder", ["distmult", "complex", "transe"])
+@pytest.mark.parametrize("bias", [True, False])
+@pytest.mark.parametrize("advantage", [0, 1000])
+def test_both_ways_are_the_models_scores(graph, monkeypatch, decoder, bias, advantage) -> None:
+    monkeypatch.setattr(scoring, "_PRODUCT_ADVANTAGE", {"cpu": advantage})
+    model = build(graph, decoder, bias=bias)
+    vectors = model.encode()
+    query = model.query(vectors, torch.arange(6), torch.tensor([0, 1, 2, 3, 0, 1]))
+    for with_bias in (True, False):
+        scores = scores_of_candidates(model, vectors, query, CANDIDATES, with_bias=with_bias)
+        expected = model.score(vectors, query, CANDIDATES, with_bias)
+        torch.testing.assert_close(scores, expected)
+        upstream = torch.randn(6, 5, generator=torch.Generator().manual_seed(2))
+        used = [
+            p
+            for p in (model.encoder.entity_table, model.bias if with_bias else None)
+            if p is not None
+        ]
+        mine, other = (
+            torch.autograd.grad(x, used, upstream, retain_graph=True) for x in (scores, expected)
+        )
+        for a, b in zip(mine, other, strict=True):
+            torch.testing.assert_close(a, b)
+
+
+def test_the_choice(graph) -> None:
+    """20 entities: all of them are cheap enough for 5 candidates, not where few are encoded."""
+    vectors = build(graph, "distmult", bias=False).encode()
+    assert full_product_pays(vectors, CANDIDATES)
+    assert full_product_pays(vectors, CANDIDATES[:, :1])
+    many = dataclasses.replace(vectors, entities=torch.empty(101, 8))
+    assert not full_product_pays(many, CANDIDATES)
+    assert not full_product_pays(dataclasses.replace(vectors, sparse=True), CANDIDATES)
+    position = torch.arange(20)
+    assert not full_product_pays(dataclasses.replace(vectors, position=position), CANDIDATES)
+
+
+def test_entities_in_another_order(graph) -> None:
+    """Where an encoder gave vectors of some entities only, candidates are found by position."""
+    model = build(graph, "distmult", bias=True)
+    vectors = model.encode()
+    order = torch.randperm(20, generator=torch.Generator().manual_seed(3))
+    position = torch.empty(20, dtype=torch.long)
+    position[order] = torch.arange(20)
+    shuffled = dataclasses.replace(vectors, entities=vectors.entities[order], position=position)
+    query = model.query(vectors, torch.arange(6), torch.zeros(6, dtype=torch.long))
+    scores = scores_of_candidates(model, shuffled, query, CANDIDATES, with_bias=True)
+    torch.testing.assert_close(scores, model.score(vectors, query, CANDIDATES))
+
+
+def test_sparse_gradients_where_the_vectors_ask_for_them(graph) -> None:
+    model = build(graph, "distmult", bias=False)
+    vectors = dataclasses.replace(model.encode(), sparse=True)
+    query = torch.randn(6, 8)
+    scores_of_candidates(model, vectors, query, CANDIDATES, with_bias=False).sum().backward()
+    assert model.encoder.entity_table.grad.is_sparse
