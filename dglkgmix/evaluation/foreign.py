@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import csv
+import logging
 import math
-import warnings
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 REQUIRED = ("head", "relation", "tail", "direction", "rank")
 OPTIONAL = ("score", "rank_optimistic", "rank_pessimistic")
+_log = logging.getLogger(__name__)
 Row = tuple[str, dict[str, Any]]  # where it stands, and its fields
 Key = tuple[int, int, int, int]
 
@@ -179,9 +180,12 @@ def _warn_unfiltered(
     beyond = np.flatnonzero(ranks > candidates)
     if len(beyond):
         first = int(beyond[0])
-        warnings.warn(
-            f"{path}: {len(beyond):,} ranks exceed the number of candidates left after filtering "
-            f"(the first, of {queries.describe(first)}: {ranks[first]:g} of {candidates[first]}). "
-            "Were they computed without the filter?",
-            stacklevel=3,
+        _log.warning(
+            "%s: %s ranks exceed the number of candidates left after filtering (the first, of %s: "
+            "%g of %d). Were they computed without the filter?",
+            path,
+            f"{len(beyond):,}",
+            queries.describe(first),
+            ranks[first],
+            candidates[first],
         )

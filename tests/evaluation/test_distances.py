@@ -1,0 +1,72 @@
+from __future__ import annotations
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dglkgmix.evaluation import distances
+from dglkgmix.evaluation.distances import embedding_distances
+from dglkgmix.kg.graph import KnowledgeGraph
+from tests.evaluation import plain
+from tests.evaluation.graphs import graphs, library
+
+
+@given(
+    graph=graphs(),
+    threshold=st.integers(0, 5),
+    seed=st.integers(0, 99),
+    block=st.sampled_from([1, 99]),
+)
+@settings(max_examples=80, deadline=None)
+def test_distances_are_those_of_plain_loops(graph, threshold, seed, block):
+    generator = torch.Generator().manual_seed(seed)
+    entities = torch.randn(graph.E, 3, generator=generator)
+    relations = torch.randn(2 * graph.R, 3, generator=generator)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(distances, "BLOCK", block)
+        found = embedding_distances(library(graph), entities, relations, threshold)
+    head, heads, rel, rels = plain.embedding_distances(
+        graph, entities.tolist(), relations.tolist(), threshold
+    )
+    assert (found["head_triples"], found["relation_triples"]) == (heads, rels)
+    assert found["head"] == (None if head is None else pytest.approx(head))
+    assert found["relation"] == (None if rel is None else pytest.approx(rel))
+
+
+def test_by_hand():
+    """Heads 0 and 1 lead to 2, 3 apart and 4 across: 5. Relations stand 1 apart.
+
+    Reciprocal triples lead to 0 and to 1 alone: no other head, no other relation.
+    """
+    kg = KnowledgeGraph.from_arrays([(0, 0, 2), (1, 1, 2)], entities=3)
+    entities = torch.tensor([[0.0, 0], [3, 4], [9, 9]])
+    relations = torch.tensor([[0.0], [1], [5], [7]])
+    assert embedding_distances(kg, entities, relations) == {
+        "head": 5.0,
+        "head_triples": 2,
+        "relation": 1.0,
+        "relation_triples": 2,
+    }
+
+
+def test_a_head_with_two_relations_counts_once():
+    """H_t is a set: 1 leads to 2 twice, 3 once; from 0 they are 1 and 3 away, 2 on average."""
+    kg = KnowledgeGraph.from_arrays([(0, 0, 2), (1, 0, 2), (1, 1, 2), (3, 0, 2)], entities=4)
+    entities = torch.tensor([[0.0], [1], [50], [3]])
+    found = embedding_distances(kg, entities, torch.zeros(4, 1), threshold=4)
+    # from 0: (1 + 3) / 2; from 1, for each of its two triples: (1 + 2) / 2; from 3: (3 + 2) / 2
+    assert found["head"] == pytest.approx((2 + 1.5 + 1.5 + 2.5) / 4)
+
+
+def test_nothing_below_the_threshold():
+    kg = KnowledgeGraph.from_arrays([(0, 0, 1)], entities=2)
+    found = embedding_distances(kg, torch.zeros(2, 2), torch.zeros(2, 2), threshold=0)
+    assert found == {"head": None, "head_triples": 0, "relation": None, "relation_triples": 0}
+
+
+def test_nearby_vectors_keep_their_distance():
+    kg = KnowledgeGraph.from_arrays([(0, 0, 2), (1, 0, 2)], entities=3)
+    entities = torch.tensor([[100.0], [100.001], [0]], dtype=torch.float64)
+    found = embedding_distances(kg, entities, torch.zeros(2, 1))
+    assert found["head"] == pytest.approx(0.001, rel=1e-9)
