@@ -31,13 +31,18 @@ def split_table(
         ConfigError: fractions that are not three, not in [0, 1], do not sum to 1, or leave
             nothing to train on.
     """
-    check_fractions(fractions)
-    names = len(table.names)
-    keys = triple_keys(torch.from_numpy(table.codes), names, names).numpy()
-    _, first, which = np.unique(keys, return_index=True, return_inverse=True)
-    part = _assign(table.codes[first], names, fractions, seed)[which]
+    part = assign_parts(table.codes, fractions, seed)
     train, valid, test = (table.take(np.flatnonzero(part == i)) for i in range(3))
     return train, valid, test
+
+
+def assign_parts(codes: Codes, fractions: Sequence[float], seed: int) -> Codes:
+    """0 (train), 1 (valid) or 2 (test) for each of the rows (N, 3); see :func:`split_table`."""
+    check_fractions(fractions)
+    names = int(codes.max()) + 1 if codes.size else 0
+    keys = triple_keys(torch.from_numpy(codes), names, names).numpy()
+    _, first, which = np.unique(keys, return_index=True, return_inverse=True)
+    return _assign(codes[first], names, fractions, seed)[which]
 
 
 def check_fractions(fractions: Sequence[float]) -> None:

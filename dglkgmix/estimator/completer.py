@@ -1,0 +1,382 @@
+"""KGCompleter: fit on triples, predict tails, with scikit-learn's manners."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from dglkgmix.errors import ConfigError, DataError, UnknownNameError
+from dglkgmix.estimator import ranks as ranking
+from dglkgmix.estimator.columns import Array, Names, as_column, split_columns
+from dglkgmix.estimator.defaults import parameter_defaults
+from dglkgmix.estimator.holdout import hold_out
+from dglkgmix.estimator.options import from_config, to_config
+from dglkgmix.estimator.packed import PackedRun
+from dglkgmix.evaluation.model_scorer import ModelScorer
+from dglkgmix.kg.graph import KnowledgeGraph
+from dglkgmix.training.launch import train
+from dglkgmix.training.progress import make_progress
+
+
+class TopK(NamedTuple):
+    """Best answers to n queries, best first.
+
+    Attributes:
+        tails: (n, k) object, names as in ``classes_``; None where fewer than k were left.
+        scores: (n, k) float, NaN there.
+        probabilities: (n, k) float, calibrated; NaN there, and everywhere without validation.
+    """
+
+    tails: Array
+    scores: Array
+    probabilities: Array
+
+
+class KGCompleter(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """Knowledge graph completion as a scikit-learn estimator.
+
+    X holds triples, (n, 3): head, relation, tail; or (n, 2) with the tails as y. Names are
+    strings or integers, of one kind in heads and tails. Duplicates count once.
+
+    Letters: n rows, E entities, D dimension.
+
+    Parameters are those of ``dglkgmix train``, by the names of its flags and with its defaults;
+    "auto" follows the size of the graph. Beside them:
+
+    Args:
+        validation: share of the triples held out to select the epoch and to calibrate; every name
+            stays in training. 0 trains all epochs on all triples.
+        unseen: what :meth:`rank` and :meth:`score` make of names that ``fit`` has not seen, as in
+            a fold of a cross-validation: "tie" ranks their queries as if all candidates scored
+            the same, "error" refuses them. Predictions always refuse them.
+        config: any other option: a dictionary of tables, ``{"model": {"entity_dim": 64}}``, a
+            :class:`dglkgmix.training.config.Config` or the path of a TOML file. Parameters that
+            differ from their defaults win.
+        verbose: show progress on standard error.
+
+    Attributes:
+        classes_: (E,) entities in ascending order: the columns of ``predict_proba``.
+        relations_: (R,) relations in ascending order.
+        history_: one dictionary an epoch.
+        run_: the training as a :class:`dglkgmix.run.Run`.
+        n_features_in_, feature_names_in_: of the X that ``fit`` was given.
+    """
+
+    def __init__(
+        self,
+        model: str = "conve",
+        encoder: str = "lookup",
+        strategy: str = "standard",
+        regime: str = "1-n",
+        epochs: int | str = "auto",
+        batch_size: int | str = "auto",
+        lr: float | str = "auto",
+        loss: str = "bce",
+        threshold: int = 5,
+        partners: int = 5,
+        partner_rule: str = "any",
+        synthetic_weight: float = 1.0,
+        alpha: float = 1.0,
+        fixed_lambda: float | str = "none",
+        pretrain: bool | str = "auto",
+        pretrained: str = "",
+        swa: bool | str = "auto",
+        validate_every: int | str = "auto",
+        patience: int = 10,
+        device: str = "auto",
+        precision: str = "auto",
+        seed: int = 0,
+        *,
+        validation: float = 0.1,
+        unseen: str = "tie",
+        config: Any = None,
+        verbose: bool = False,
+    ) -> None:
+        self.model = model
+        self.encoder = encoder
+        self.strategy = strategy
+        self.regime = regime
+        self.epochs = epochs
+        self.batch_size = batch_size
+        self.lr = lr
+        self.loss = loss
+        self.threshold = threshold
+        self.partners = partners
+        self.partner_rule = partner_rule
+        self.synthetic_weight = synthetic_weight
+        self.alpha = alpha
+        self.fixed_lambda = fixed_lambda
+        self.pretrain = pretrain
+        self.pretrained = pretrained
+        self.swa = swa
+        self.validate_every = validate_every
+        self.patience = patience
+        self.device = device
+        self.precision = precision
+        self.seed = seed
+        self.validation = validation
+        self.unseen = unseen
+        self.config = config
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> KGCompleter:
+        """Train on triples.
+
+        Args:
+            X: (n, 3) triples, or (n, 2) heads and relations.
+            y: (n,) tails, where X has two columns.
+            sample_weight: (n,) factors of the positive terms of the triples, in both directions;
+                copies of one triple take their mean.
+
+        Raises:
+            DataError: X, y or the weights are not what is described here.
+            ConfigError: a parameter that makes no sense, by name.
+        """
+        config = to_config(self.get_params(deep=False), parameter_defaults(type(self)))
+        self._check_own()
+        columns = self._fit_columns(X, y)
+        self.classes_ = Names.of(columns[0], columns[2], what="entities").values
+        self.relations_ = Names.of(columns[1], what="relations").values
+        triples = self._ids(columns)
+        kept, held = hold_out(triples, self.validation)
+        kg = KnowledgeGraph.from_arrays(
+            triples[kept],
+            triples[held],
+            entities=Names(self.classes_).strings(),
+            relations=Names(self.relations_).strings(),
+        )
+        weights = None if sample_weight is None else _weights(sample_weight, len(triples))[kept]
+        with tempfile.TemporaryDirectory(prefix="dglkgmix-") as folder:
+            out = Path(folder) / "run"
+            progress = make_progress(quiet=not self.verbose)
+            train(kg, config, out, progress=progress, sample_weight=weights)
+            self._take(PackedRun.pack(out))
+        return self
+
+    def predict(self, X: Any) -> Array:
+        """The best tail (n,) of each head and relation, known answers included.
+
+        X is (n, 2), or (n, 3) whose tails are not looked at; so for every prediction.
+
+        Raises:
+            UnknownNameError: a name that ``fit`` has not seen, with close matches.
+        """
+        return np.asarray(self.classes_[self.decision_function(X).argmax(1)])
+
+    def decision_function(self, X: Any) -> Array:
+        """Scores (n, E) of every tail, columns as ``classes_``."""
+        heads, relations = self._query_ids(X)
+        scorer = self._scorer()
+        return scorer.scores(scorer.query(heads, relations), 0, len(self.classes_)).cpu().numpy()
+
+    def predict_proba(self, X: Any) -> Array:
+        """Probability (n, E) that each triple holds, by Platt scaling on the held-out triples.
+
+        A query may have many true tails: rows do not sum to 1.
+
+        Raises:
+            ConfigError: there were no held-out triples (``validation=0``).
+        """
+        scores = self.decision_function(X)
+        platt = self.run_.calibration()
+        if platt is None:
+            raise ConfigError(
+                "predict_proba needs held-out triples to calibrate on: fit with validation > 0"
+            )
+        return platt.probability(scores)
+
+    def top_k(self, X: Any, k: int = 10, *, new_only: bool = False) -> TopK:
+        """The k best tails of each query; with ``new_only`` those not seen in ``fit``.
+
+        Raises:
+            ConfigError: k is below 1 or above the number of entities.
+        """
+        heads, relations = self._query_ids(X)
+        if not 1 <= k <= len(self.classes_):
+            raise ConfigError(f"k must be in 1 … {len(self.classes_)}, not {k}")
+        scores = torch.from_numpy(self.decision_function(X))
+        if new_only:
+            scores[self.run_.kg.known_index.tails_of(heads, relations)] = -torch.inf
+        best = scores.topk(k)
+        values, found = best.values.double().numpy(), np.isfinite(best.values.numpy())
+        tails = np.where(found, self.classes_.astype(object)[best.indices.numpy()], None)
+        values = np.where(found, values, np.nan)
+        platt = self.run_.calibration()
+        chances = np.full_like(values, np.nan) if platt is None else platt.probability(values)
+        return TopK(tails, values, chances)
+
+    def rank(self, X: Any, y: Any = None) -> Array:
+        """Filtered realistic ranks (n, 2) of triples: of the tail, then of the head.
+
+        Known answers are those of ``fit`` and of X itself.
+
+        Raises:
+            UnknownNameError: a name that ``fit`` has not seen, with ``unseen="error"``.
+        """
+        triples, columns = self._triples(X, y)
+        unknown = (triples < 0).any(1)
+        if self.unseen == "error" and unknown.any():
+            self._refuse(columns)
+        return ranking.filtered_ranks(self._scorer(), self.run_.kg, triples)
+
+    def tail_relation_degree(self, X: Any, y: Any = None) -> Array:
+        """Tail-relation degrees (n, 2) of the queries of :meth:`rank`; 0 for unseen names."""
+        triples, _ = self._triples(X, y)
+        return ranking.degrees(self.run_.kg, triples)
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """Filtered MRR of triples, a mean over both queries of each."""
+        return float((1 / self.rank(X, y)).mean())
+
+    def transform(self, X: Any) -> Array:
+        """Vectors (n, 2D or 3D): those of head, relation and, with three columns, tail.
+
+        Raises:
+            UnknownNameError: a name that ``fit`` has not seen.
+        """
+        columns = self._columns(X, (self.n_features_in_,))
+        ids = self._known_ids(columns)
+        vectors = self._scorer().vectors
+        parts = [vectors.entity(ids[0]), vectors.relation(ids[1])]
+        parts += [vectors.entity(column) for column in ids[2:]]
+        with torch.no_grad():
+            return torch.cat(parts, 1).cpu().numpy()
+
+    def get_feature_names_out(self, input_features: Any = None) -> Array:
+        """Names of :meth:`transform`'s columns: ``head_0`` … ``relation_0`` … ``tail_0`` …"""
+        check_is_fitted(self)
+        vectors = self._scorer().vectors
+        sizes = [vectors.entities.shape[1], vectors.relations.shape[1], vectors.entities.shape[1]]
+        roles = ("head", "relation", "tail")[: self.n_features_in_]
+        names = [
+            f"{role}_{i}" for role, size in zip(roles, sizes, strict=False) for i in range(size)
+        ]
+        return np.asarray(names, dtype=object)
+
+    def save(self, run: str | Path, *, overwrite: bool = False) -> None:
+        """Write the training as a run folder for ``dglkgmix evaluate``, ``predict`` and so on.
+
+        Raises:
+            CheckpointError: the folder holds something and ``overwrite`` is not set.
+        """
+        check_is_fitted(self)
+        self.run_.write(run, overwrite=overwrite)
+
+    @classmethod
+    def from_run(cls, run: str | Path) -> KGCompleter:
+        """A fitted estimator from a finished run of the command line.
+
+        Raises:
+            CheckpointError: no run, a damaged one, or one that has not finished.
+        """
+        packed = PackedRun.pack(run)
+        completer = cls(**from_config(packed.config), config=packed.config)
+        completer.classes_ = np.array(list(packed.kg.entities), dtype=object)
+        completer.relations_ = np.array(list(packed.kg.relations), dtype=object)
+        completer.n_features_in_ = 3
+        completer._take(packed)
+        return completer
+
+    def _take(self, run: PackedRun) -> None:
+        self.run_ = run
+        self.history_ = run.history
+        self._cache: ModelScorer | None = None
+
+    def _check_own(self) -> None:
+        if self.unseen not in ("tie", "error"):
+            raise ConfigError(f"unseen must be 'tie' or 'error', not {self.unseen!r}")
+        if not 0 <= self.validation < 1:
+            raise ConfigError(f"validation must be in [0, 1), not {self.validation!r}")
+
+    def _fit_columns(self, X: Any, y: Any) -> list[Array]:
+        columns = _with_tails(split_columns(X, (2, 3)), y)
+        if len(columns[0]) == 0:
+            raise DataError("X holds no triples: there is nothing to fit")
+        validate_data(self, X, skip_check_array=True)
+        return columns
+
+    def _columns(self, X: Any, widths: tuple[int, ...]) -> list[Array]:
+        check_is_fitted(self)
+        columns = split_columns(X, widths)
+        if len(columns) == self.n_features_in_:
+            validate_data(self, X, reset=False, skip_check_array=True)
+        return columns
+
+    def _ids(self, columns: list[Array]) -> Array:
+        """(n, 2 or 3); -1 for names that ``fit`` has not seen."""
+        entities, relations = Names(self.classes_), Names(self.relations_)
+        sources = (entities, relations, entities)
+        return np.stack(
+            [names.ids(column) for names, column in zip(sources, columns, strict=False)], 1
+        )
+
+    def _triples(self, X: Any, y: Any) -> tuple[Array, list[Array]]:
+        check_is_fitted(self)
+        columns = _with_tails(self._columns(X, (2, 3)), y)
+        return self._ids(columns), columns
+
+    def _known_ids(self, columns: list[Array]) -> list[torch.Tensor]:
+        ids = self._ids(columns)
+        if (ids < 0).any():
+            self._refuse(columns)
+        return list(torch.from_numpy(ids).T)
+
+    def _refuse(self, columns: list[Array]) -> None:
+        """UnknownNameError for the first name that ``fit`` has not seen, with close matches."""
+        kg = self.run_.kg
+        vocabularies = (kg.entities, kg.relations, kg.entities)
+        for vocabulary, column, found in zip(
+            vocabularies, columns, self._ids(columns).T, strict=False
+        ):
+            for value in column[found < 0]:
+                vocabulary.id(str(value))
+                raise UnknownNameError(f"{value!r} is no {vocabulary.kind} of the fitted triples")
+
+    def _query_ids(self, X: Any) -> tuple[torch.Tensor, torch.Tensor]:
+        heads, relations = self._known_ids(self._columns(X, (2, 3))[:2])
+        return heads, relations
+
+    def _scorer(self) -> ModelScorer:
+        if self._cache is None:
+            self._cache = ModelScorer(self.run_.model)
+        return self._cache
+
+    def __getstate__(self) -> dict[str, Any]:
+        state: dict[str, Any] = super().__getstate__()
+        return {**state, "_cache": None} if "_cache" in state else state
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.string = True
+        tags.input_tags.categorical = True
+        tags.target_tags.required = False
+        return tags
+
+
+def _with_tails(columns: list[Array], y: Any) -> list[Array]:
+    """Three columns: X's own, or X's two and y."""
+    if len(columns) == 3:
+        if y is not None:
+            raise DataError("X has three columns, tails among them: leave y out")
+        return columns
+    if y is None:
+        raise DataError("X has two columns, head and relation: pass the tails as y")
+    tails = as_column(y)
+    if len(tails) != len(columns[0]):
+        raise DataError(f"X has {len(columns[0])} rows and y {len(tails)}: they must be as many")
+    return [*columns, tails]
+
+
+def _weights(sample_weight: Any, count: int) -> Array:
+    weights = np.asarray(sample_weight, dtype=np.float64)
+    if weights.shape != (count,):
+        raise DataError(f"sample_weight must have the shape ({count},), not {weights.shape}")
+    if not np.isfinite(weights).all() or (weights < 0).any():
+        raise DataError("sample_weight must be finite and not negative")
+    return weights

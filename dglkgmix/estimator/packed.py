@@ -1,0 +1,70 @@
+"""A finished run held in memory, so that an estimator can be pickled and outlive its folder."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from dglkgmix.errors import CheckpointError
+from dglkgmix.files import RunFolder
+from dglkgmix.run import Run
+from dglkgmix.training import run_files
+
+
+class PackedFolder:
+    """The files of a run folder as bytes, read by the same calls."""
+
+    def __init__(self, path: Path, files: dict[str, bytes]) -> None:
+        self.path, self.files = path, files
+
+    @classmethod
+    def pack(cls, folder: RunFolder) -> PackedFolder:
+        """All of a folder's files but the state that only resuming needs."""
+        names = [name for name in folder.names if name != run_files.STATE]
+        return cls(folder.path, {name: folder.read(name) for name in names})
+
+    def has(self, name: str) -> bool:
+        """Whether the file is there."""
+        return name in self.files
+
+    def read(self, name: str) -> bytes:
+        """A file's content.
+
+        Raises:
+            CheckpointError: the run has no such file.
+        """
+        if name not in self.files:
+            raise CheckpointError(f"{self.path / name}: not part of this run")
+        return self.files[name]
+
+
+class PackedRun(Run):
+    """A :class:`Run` whose folder is held in memory; its path is where it was trained."""
+
+    folder: PackedFolder  # type: ignore[assignment]
+
+    @classmethod
+    def pack(cls, path: str | Path) -> PackedRun:
+        """The finished run in the folder ``path``.
+
+        Raises:
+            CheckpointError: no run, a damaged one, or one that has not finished.
+        """
+        with RunFolder.open(path) as folder:
+            run = cls(PackedFolder.pack(folder))  # type: ignore[arg-type]
+        _ = run.metrics  # An unfinished run says so now.
+        return run
+
+    def write(self, path: str | Path, *, overwrite: bool = False) -> None:
+        """Lay the run down as a folder that the command line reads.
+
+        Raises:
+            CheckpointError: the folder holds something and ``overwrite`` is not set.
+            StorageError: it cannot be written.
+        """
+        files = self.folder.files
+        with RunFolder.create(path, overwrite=overwrite, names=files) as folder:
+            for name, data in files.items():
+                folder.write(name, data)
+
+    def __getstate__(self) -> dict[str, object]:
+        return {"folder": self.folder, "device": self.device}

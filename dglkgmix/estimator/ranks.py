@@ -1,0 +1,56 @@
+"""Ranks and degrees of triples that may hold names which training has never seen."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from dglkgmix.estimator.columns import Array
+from dglkgmix.evaluation.model_scorer import ModelScorer
+from dglkgmix.evaluation.queries import EvalQueries
+from dglkgmix.evaluation.ranking import rank
+from dglkgmix.kg.graph import KnowledgeGraph
+from dglkgmix.kg.index import TripleIndex
+
+
+def filtered_ranks(scorer: ModelScorer, kg: KnowledgeGraph, triples: Array) -> Array:
+    """Realistic filtered ranks (n, 2) of triples (n, 3): of the tail, then of the head.
+
+    A triple with an id of -1 is ranked as if all its candidates, the known entities and its own,
+    scored the same: in the middle of them.
+    """
+    seen = (triples >= 0).all(1)
+    ranks = np.empty((len(triples), 2))
+    ranks[seen] = _seen(scorer, kg, torch.from_numpy(triples[seen]))
+    for side, answer in enumerate((2, 0)):
+        unknown_answer = triples[~seen][:, answer] < 0
+        ranks[~seen, side] = (kg.num_entities + unknown_answer + 1) / 2
+    return ranks
+
+
+def degrees(kg: KnowledgeGraph, triples: Array) -> Array:
+    """Tail-relation degrees (n, 2) of the tail and the head query; 0 where a name is unknown."""
+    known = torch.from_numpy((triples >= 0).all(1))
+    found = torch.zeros((len(triples), 2), dtype=torch.long)
+    ids = torch.from_numpy(triples)[known]
+    for side, queries in enumerate((ids, kg.reciprocate(ids, kg.num_relations))):
+        found[known, side] = kg.degrees.tail_relation(queries[:, 2], queries[:, 1])
+    return found.numpy()
+
+
+def _seen(scorer: ModelScorer, kg: KnowledgeGraph, triples: Tensor) -> Array:
+    both = torch.cat([triples, kg.reciprocate(triples, kg.num_relations)])
+    count = len(triples)
+    queries = EvalQueries(
+        heads=both[:, 0],
+        relations=both[:, 1],
+        answers=both[:, 2],
+        direction=torch.arange(2).repeat_interleave(count),
+        triple=torch.arange(count).repeat(2),
+        kg=kg,
+    )
+    rows = torch.cat([kg.train, kg.valid, kg.test])
+    known = torch.cat([rows, kg.reciprocate(rows, kg.num_relations), both])
+    index = TripleIndex.build(known, kg.num_entities, kg.num_query_relations)
+    return rank(scorer, queries, index).rank.view(2, count).T.numpy()
