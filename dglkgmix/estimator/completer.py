@@ -70,6 +70,7 @@ class KGCompleter(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def __init__(
         self,
+        *,
         model: str = "conve",
         encoder: str = "lookup",
         strategy: str = "standard",
@@ -92,7 +93,6 @@ class KGCompleter(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         device: str = "auto",
         precision: str = "auto",
         seed: int = 0,
-        *,
         validation: float = 0.1,
         unseen: str = "tie",
         config: Any = None,
@@ -205,7 +205,7 @@ class KGCompleter(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             scores[self.run_.kg.known_index.tails_of(heads, relations)] = -torch.inf
         best = scores.topk(k)
         values, found = best.values.double().numpy(), np.isfinite(best.values.numpy())
-        tails = np.where(found, self.classes_.astype(object)[best.indices.numpy()], None)
+        tails: Array = np.where(found, self.classes_.astype(object)[best.indices.numpy()], None)
         values = np.where(found, values, np.nan)
         platt = self.run_.calibration()
         chances = np.full_like(values, np.nan) if platt is None else platt.probability(values)
@@ -249,7 +249,7 @@ class KGCompleter(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             return torch.cat(parts, 1).cpu().numpy()
 
     def get_feature_names_out(self, input_features: Any = None) -> Array:
-        """Names of :meth:`transform`'s columns: ``head_0`` … ``relation_0`` … ``tail_0`` …"""
+        """Names of :meth:`transform`'s columns: head_0 …, relation_0 …, tail_0 … ."""
         check_is_fitted(self)
         vectors = self._scorer().vectors
         sizes = [vectors.entities.shape[1], vectors.relations.shape[1], vectors.entities.shape[1]]

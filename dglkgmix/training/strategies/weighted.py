@@ -59,4 +59,5 @@ def edge_weights(kg: KnowledgeGraph, rows: Tensor) -> Tensor:
     total = torch.zeros(len(distinct), dtype=rows.dtype).index_add_(0, which, rows)
     mean = total / which.bincount(minlength=len(distinct))
     half = triple_keys(kg.edges[: kg.num_edges // 2], *shape)
-    return mean[torch.searchsorted(distinct, half)].repeat(2).float()
+    weights: Tensor = mean[torch.searchsorted(distinct, half)].repeat(2).float()
+    return weights
