@@ -205,7 +205,8 @@ class KGCompleter(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             scores[self.run_.kg.known_index.tails_of(heads, relations)] = -torch.inf
         best = scores.topk(k)
         values, found = best.values.double().numpy(), np.isfinite(best.values.numpy())
-        tails: Array = np.where(found, self.classes_.astype(object)[best.indices.numpy()], None)
+        tails = self.classes_.astype(object)[best.indices.numpy()]
+        tails[~found] = None
         values = np.where(found, values, np.nan)
         platt = self.run_.calibration()
         chances = np.full_like(values, np.nan) if platt is None else platt.probability(values)
