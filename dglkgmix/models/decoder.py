@@ -78,6 +78,23 @@ class Decoder(nn.Module, ABC):
                 reset()
 
 
+class MatrixDecoder(Decoder):
+    """A decoder that makes a matrix of each relation, once for all queries that share it."""
+
+    shares_relations = True
+
+    def query(self, head: Tensor, relation: Tensor, rows: Tensor | None = None) -> Tensor:
+        """Queries (B, Dq); see :meth:`Decoder.query`."""
+        return self._product(head, relation, rows)
+
+    def _query(self, head: Tensor, relation: Tensor) -> Tensor:
+        return self._product(head, relation, None)
+
+    @abstractmethod
+    def _product(self, head: Tensor, relation: Tensor, rows: Tensor | None) -> Tensor:
+        """Queries (B, Dq) of heads (B, De) and the relations (U, Dr) that ``rows`` name."""
+
+
 def same_dim(name: str, entity_dim: int, relation_dim: int) -> None:
     """Refuse different dimensions.
 

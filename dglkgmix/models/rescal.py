@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import torch
 from torch import Tensor, nn
 
-from dglkgmix.models.decoder import Decoder, same_dim
+from dglkgmix.models.decoder import MatrixDecoder, same_dim
 from dglkgmix.models.dropout import Dropout
+from dglkgmix.models.masked_product import masked_product
 
 
-class RESCAL(Decoder):
+class RESCAL(MatrixDecoder):
     """score = h W_r t, with input dropout on the head.
 
     A relation's vector is its matrix, row by row: ``relation_dim`` is De², whatever the
@@ -24,9 +24,9 @@ class RESCAL(Decoder):
         super().__init__(entity_dim, entity_dim**2)
         self.input_dropout = Dropout(input_dropout)
 
-    def _query(self, head: Tensor, relation: Tensor) -> Tensor:
+    def _product(self, head: Tensor, relation: Tensor, rows: Tensor | None) -> Tensor:
         matrices = relation.view(-1, self.entity_dim, self.entity_dim)
-        return torch.bmm(self.input_dropout(head).unsqueeze(1), matrices).squeeze(1)
+        return masked_product(self.input_dropout(head), matrices, rows, 0.0)
 
     def start_tables(self, entities: Tensor, relations: Tensor) -> None:
         """Entities as everywhere; matrices that about keep a vector's length."""

@@ -6,19 +6,17 @@ import torch
 from torch import Tensor, nn
 
 from dglkgmix.models.batch_norm import BatchNorm
-from dglkgmix.models.decoder import Decoder
+from dglkgmix.models.decoder import MatrixDecoder
 from dglkgmix.models.dropout import Dropout
 from dglkgmix.models.masked_product import masked_product
 
 
-class TuckER(Decoder):
+class TuckER(MatrixDecoder):
     """score = W ×₁ h ×₂ r ×₃ t, with the norms and dropouts that method.md (Decoders) lists.
 
     The core (Dr, De, De) meets each distinct relation of a batch once. Hidden dropout 1 then
     falls on every query's own copy of the contracted matrix, as the method asks.
     """
-
-    shares_relations = True
 
     def __init__(
         self,
@@ -37,13 +35,6 @@ class TuckER(Decoder):
         self.output_norm = BatchNorm(entity_dim)
         self.output_dropout = Dropout(hidden_dropout2)
         self.reset_parameters()
-
-    def query(self, head: Tensor, relation: Tensor, rows: Tensor | None = None) -> Tensor:
-        """Queries (B, De); see :meth:`Decoder.query`."""
-        return self._product(head, relation, rows)
-
-    def _query(self, head: Tensor, relation: Tensor) -> Tensor:
-        return self._product(head, relation, None)
 
     def _product(self, head: Tensor, relation: Tensor, rows: Tensor | None) -> Tensor:
         head = self.input_dropout(self.input_norm(head))
