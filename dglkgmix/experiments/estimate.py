@@ -82,7 +82,7 @@ def _probe(kg: KnowledgeGraph, config: Config, stage: Stage) -> tuple[int, float
     with use_threads(threads), seeded(0, device):
         model = LinkPredictor.build(stage.model, kg, seed=0).to(device)
         clock = _Clock()
-        loop = StageLoop(kg, StageState(stage, model), config.runtime, 0, clock)
+        loop = StageLoop(kg, StageState(stage, model), config.runtime, seed=0, progress=clock)
         with suppress(_EnoughError):
             loop.epoch()
         model.eval()

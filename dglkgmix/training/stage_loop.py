@@ -41,6 +41,7 @@ class StageLoop:
         kg: KnowledgeGraph,
         work: StageState,
         runtime: RuntimeConfig,
+        *,
         seed: int,
         progress: Progress,
         weights: Tensor | None = None,

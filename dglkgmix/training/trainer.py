@@ -146,7 +146,14 @@ class Trainer:
         """Train one stage, from random weights, given tables or a saved state, to its result."""
         seed = self._stage_seed(number)
         work = self._begin(stage, seed, tables, saved)
-        loop = StageLoop(self.kg, work, self._runtime, seed, self._progress, self._weights)
+        loop = StageLoop(
+            self.kg,
+            work,
+            self._runtime,
+            seed=seed,
+            progress=self._progress,
+            weights=self._weights,
+        )
         with self._kept_best(work), self._shown(work, len(loop)):
             while not work.over:
                 self._record(work, loop.epoch())

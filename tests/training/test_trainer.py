@@ -229,9 +229,9 @@ def test_two_stages_keep_the_tables_of_the_best_epoch_and_nothing_else(
     starts = []
     original = stage_loop.StageLoop.__init__
 
-    def spy(self, kg, work, *rest):
+    def spy(self, kg, work, *rest, **named):
         starts.append(checkpoint.copy_weights(work.model))
-        original(self, kg, work, *rest)
+        original(self, kg, work, *rest, **named)
 
     monkeypatch.setattr(stage_loop.StageLoop, "__init__", spy)
     train(graph, settings("pretrain.enabled=true", "training.epochs=3"), tmp_path / "both")

@@ -1,0 +1,287 @@
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from dglkgmix.cli.main import main
+from dglkgmix.cli.train import FLAGS
+from dglkgmix.run import Run
+from dglkgmix.training.config import Config
+from dglkgmix.training.config_io import loads, options
+
+SMALL = ("--set", "model.entity_dim=8", "--set", "runtime.threads=1", "--epochs", "2")
+FAST = ("--model", "distmult", *SMALL)
+Result = tuple[int, str, str]
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Callable[..., Result]:
+    def call(*args: object) -> Result:
+        status = main(["train", *map(str, args)])
+        printed = capsys.readouterr()
+        return status, printed.out, printed.err
+
+    return call
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A finished run of the toy graph, not to be changed."""
+    from tests.conftest import TOY
+
+    folder = tmp_path_factory.mktemp("finished")
+    for split, rows in TOY.items():
+        lines = "".join("\t".join(row) + "\n" for row in rows)
+        (folder / f"{split}.txt").write_text(lines)
+    assert main(["train", str(folder), "--out", str(folder / "run"), "--quiet", *FAST]) == 0
+    return folder / "run"
+
+
+def test_every_flag_sets_an_option_that_exists() -> None:
+    assert set(FLAGS.values()) <= set(options())
+
+
+def test_it_ends_with_the_test_table_and_the_place_of_the_run(
+    run: Callable[..., Result], toy_folder: Path, tmp_path: Path
+) -> None:
+    status, out, err = run(toy_folder, "--out", tmp_path / "run", *FAST)
+    assert status == 0
+    lines = out.splitlines()
+    assert lines[0].split() == "queries MRR Hits@1 Hits@3 Hits@10 mean rank".split()
+    assert [line.split()[0] for line in lines[1:6]] == ["test", "zero", "low", "medium", "high"]
+    assert lines[1].split()[1:3] == ["overall", "4"]
+    assert lines[-1] == f"Run: {tmp_path / 'run'} (epoch 1 of 2)" or lines[-1].endswith("of 2)")
+    assert "train 2/2 loss" in err
+
+
+def test_json_holds_what_evaluate_prints(
+    run: Callable[..., Result], toy_folder: Path, tmp_path: Path
+) -> None:
+    status, out, err = run(toy_folder, "--out", tmp_path / "run", "--json", "--quiet", *FAST)
+    assert (status, err) == (0, "")
+    found = json.loads(out)
+    assert list(found) == ["run", "epochs", "best_epoch", "seconds", "valid", "test"]
+    assert found["run"] == str(tmp_path / "run")
+    assert found["epochs"] == 2
+    assert found["test"] == json.loads(json.dumps(Run.open(tmp_path / "run").account("test")))
+    assert found["valid"]["overall"]["queries"] == 4
+
+
+def test_mixup_pretrains_and_averages_in_one_command(
+    run: Callable[..., Result], toy_folder: Path, tmp_path: Path
+) -> None:
+    args = (
+        "--strategy",
+        "mixup",
+        "--regime",
+        "1-k",
+        "--set",
+        "swa.start=1",
+        "--set",
+        "swa.every=1",
+    )
+    assert run(toy_folder, "--out", tmp_path / "run", *FAST, *args)[0] == 0
+    rows = Run.open(tmp_path / "run").history
+    assert [(row["stage"], row["epoch"], row["averaged"]) for row in rows] == [
+        ("pretrain", 1, 0),
+        ("pretrain", 2, 0),
+        ("train", 1, 1),
+        ("train", 2, 2),
+    ]
+    assert all(row["synthetic_samples"] > 0 for row in rows[2:])
+
+
+def test_show_config_prints_toml_and_writes_nothing(
+    run: Callable[..., Result], toy_folder: Path, tmp_path: Path
+) -> None:
+    status, out, _ = run("--show-config", "--lr", "0.5", "--no-swa")
+    assert status == 0
+    assert loads(out).training.lr == 0.5
+    assert loads(out).swa.enabled is False
+    assert loads(out).training.batch_size == "auto"
+    status, out, _ = run(toy_folder, "--show-config", "--out", tmp_path / "run")
+    assert status == 0
+    settled = loads(out)
+    assert settled.data.source == str(toy_folder)
+    assert settled.training.batch_size == 8
+    assert not (tmp_path / "run").exists()
+
+
+def test_recipe_file_flags_and_overrides_win_in_that_order(
+    run: Callable[..., Result], tmp_path: Path
+) -> None:
+    (tmp_path / "mine.toml").write_text("[training]\nlr = 0.5\nn3 = 0.25\n")
+    recipe = ("--show-config", "--recipe", "fb15k-237-conve-mixup", "--set", "data.source=''")
+    _, out, _ = run(*recipe)
+    assert loads(out).training.lr == 0.0001
+    assert loads(out).pretrain.epochs == 500
+    _, out, _ = run(*recipe, "--config", tmp_path / "mine.toml", "--epochs", "2")
+    assert loads(out).training.lr == 0.5
+    assert (loads(out).training.epochs, loads(out).pretrain.epochs) == (2, 2)
+    flags = ("--config", tmp_path / "mine.toml", "--lr", "0.125", "--set", "training.n3=0.75")
+    _, out, _ = run(*recipe, *flags, "--epochs", "2", "--set", "pretrain.epochs=9")
+    assert (loads(out).training.lr, loads(out).training.n3) == (0.125, 0.75)
+    assert loads(out).pretrain.epochs == 9
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        ((), "--out is missing"),
+        (("--out", "{run}"), "SOURCE is missing"),
+        (("{toy}", "--out", "{run}", "--set", "training.rate=1"), "unknown option 'training.rate'"),
+        (("{toy}", "--out", "{run}", "--lr", "-1"), "training.lr must be above 0, got -1.0"),
+        (("{toy}", "--out", "{run}", "--batch-size", "500"), "training.batch_size 500 exceeds"),
+        (("{toy}", "--out", "{run}", "--alpha", "0"), "strategy.alpha must be above 0"),
+        (("{toy}", "--out", "{run}", "--recipe", "nothing"), "unknown recipe 'nothing'"),
+        (("{toy}", "--out", "{run}", "--config", "no.toml"), "no.toml: cannot be read"),
+        (("{toy}", "--out", "{run}", "--model", "convee"), "'convee' is not one of"),
+        (("{toy}-not", "--out", "{run}"), "toy-not"),
+        (("{toy}", "--out", "{run}", "--device", "cuda:77"), "runtime.device 'cuda:77'"),
+        (("--resume", "--out", "{run}"), "no such run folder"),
+        (("{toy}", "--out", "{toy}"), "--overwrite"),
+    ],
+)
+def test_wrong_usage_ends_with_two_and_one_line(
+    run: Callable[..., Result],
+    toy_folder: Path,
+    tmp_path: Path,
+    args: tuple[str, ...],
+    message: str,
+) -> None:
+    filled = [arg.format(run=tmp_path / "run", toy=toy_folder) for arg in args]
+    status, out, err = run(*filled)
+    assert status == 2
+    assert out == ""
+    assert message in err
+    assert "Traceback" not in err
+    assert not (tmp_path / "run").exists()
+
+
+def test_foreign_files_are_refused_and_survive_an_overwrite(
+    run: Callable[..., Result], toy_folder: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / "run"
+    folder.mkdir()
+    (folder / "thesis.txt").write_text("years of work")
+    status, _, err = run(toy_folder, "--out", folder, *FAST)
+    assert status == 2
+    assert "thesis.txt" in err
+    assert run(toy_folder, "--out", folder, "--overwrite", *FAST)[0] == 0
+    assert run(toy_folder, "--out", folder, "--overwrite", *FAST)[0] == 0
+    assert (folder / "thesis.txt").read_text() == "years of work"
+
+
+def test_a_resume_needs_no_source_and_takes_more_epochs(
+    run: Callable[..., Result], finished: Path, tmp_path: Path
+) -> None:
+    shutil.copytree(finished, tmp_path / "run")
+    status, _, err = run("--resume", "--out", tmp_path / "run", "--epochs", "4")
+    assert status == 0
+    assert "Going on after epoch 2 of stage 'train'" in err
+    assert [row["epoch"] for row in Run.open(tmp_path / "run").history] == [1, 2, 3, 4]
+    assert Run.open(tmp_path / "run").config.training.epochs == 4
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (("--lr", "0.7"), "training.lr is 0.001 in the run and 0.7 now"),
+        (("--strategy", "mixup"), "strategy.name is 'standard' in the run and 'mixup' now"),
+        (("other",), "data.source is"),
+        (("--recipe", "codex-s-conve"), "--resume takes the run's own settings"),
+    ],
+)
+def test_a_resume_refuses_other_settings_by_name(
+    run: Callable[..., Result],
+    finished: Path,
+    tmp_path: Path,
+    args: tuple[str, ...],
+    message: str,
+) -> None:
+    shutil.copytree(finished, tmp_path / "run")
+    before = (tmp_path / "run" / "manifest.json").read_bytes()
+    status, _, err = run("--resume", "--out", tmp_path / "run", *args)
+    assert status == 2
+    assert message in err
+    assert (tmp_path / "run" / "manifest.json").read_bytes() == before
+
+
+def test_a_resume_before_anything_was_written_begins(
+    run: Callable[..., Result], toy_folder: Path, tmp_path: Path
+) -> None:
+    status, _, err = run(toy_folder, "--resume", "--out", tmp_path / "run", *FAST)
+    assert status == 0
+    assert "Nothing to resume yet" in err
+    assert Run.open(tmp_path / "run").finished
+    (tmp_path / "half").mkdir()
+    (tmp_path / "half" / "manifest.json").write_text("{}")
+    assert run("--resume", "--out", tmp_path / "half")[0] == 2
+
+
+def test_pretrained_runs_are_taken_and_checked(
+    run: Callable[..., Result], finished: Path, toy_folder: Path, tmp_path: Path
+) -> None:
+    args = ("--pretrained", finished, *FAST)
+    assert run(toy_folder, "--out", tmp_path / "a", *args)[0] == 0
+    rows = Run.open(tmp_path / "a").history
+    assert [row["stage"] for row in rows] == ["train", "train"]
+    (toy_folder / "train.txt").write_text("x\tlikes\ty\n" + (toy_folder / "train.txt").read_text())
+    status, _, err = run(toy_folder, "--out", tmp_path / "b", *args)
+    assert status == 2
+    assert "are not the 7 of this graph" in err
+
+
+def test_one_file_is_split_and_options_of_reading_are_recorded(
+    run: Callable[..., Result], tmp_path: Path
+) -> None:
+    rows = [f"e{i},r{i % 2},e{(i * 7 + 3) % 20}" for i in range(40)]
+    (tmp_path / "mine.csv").write_text("von,was,nach\n" + "\n".join(rows) + "\n")
+    reading = ("--header", "--columns", "von,was,nach", "--split", "0.6,0.2,0.2")
+    status, _, err = run(tmp_path / "mine.csv", "--out", tmp_path / "run", *reading, *FAST)
+    assert status == 0, err
+    made = Run.open(tmp_path / "run")
+    assert made.config.data.columns == ("von", "was", "nach")
+    assert made.config.data.split == (0.6, 0.2, 0.2)
+    assert sum(len(made.kg.split(name)) for name in ("train", "valid", "test")) == 40
+
+
+def test_without_held_out_triples_it_says_so(
+    run: Callable[..., Result], toy_folder: Path, tmp_path: Path
+) -> None:
+    for split in ("valid", "test"):
+        (toy_folder / f"{split}.txt").unlink()
+    status, out, err = run(toy_folder, "--out", tmp_path / "run", *FAST)
+    if status == 2:  # a folder without the two may be refused where it is read
+        assert "valid" in err
+        return
+    assert "No validation triples" in err
+    assert "nothing was evaluated" in out
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_tensorboard_events_go_where_they_are_wanted(
+    run: Callable[..., Result], toy_folder: Path, tmp_path: Path
+) -> None:
+    pytest.importorskip("tensorboard")
+    args = ("--tensorboard", tmp_path / "events")
+    assert run(toy_folder, "--out", tmp_path / "run", *FAST, *args)[0] == 0
+    assert list((tmp_path / "events" / "train").glob("events.*"))
+
+
+def test_the_config_file_of_a_run_repeats_it(
+    run: Callable[..., Result], finished: Path, tmp_path: Path
+) -> None:
+    args = ("--config", finished / "config.toml", "--out", tmp_path / "again", "--quiet")
+    assert run(*args)[0] == 0
+    assert (tmp_path / "again" / "model.safetensors").read_bytes() == (
+        finished / "model.safetensors"
+    ).read_bytes()
+
+
+def test_defaults_are_the_configurations_own(run: Callable[..., Result]) -> None:
+    assert loads(run("--show-config")[1]) == Config()
