@@ -1,0 +1,155 @@
+"""Every loss must be a finite scalar with the right gradient, and have tests of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import torch
+from torch import Tensor
+
+from dglkgmix.training import losses
+from dglkgmix.training.losses import (
+    Focus,
+    Offsets,
+    Positives,
+    Softmax,
+    Targets,
+    bce_terms,
+    l2,
+    n3,
+    one_to_k_bce,
+    one_to_k_ce,
+    one_to_n_bce,
+    one_to_n_bce_scores,
+    one_to_n_ce,
+    one_to_n_ce_scores,
+    synthetic_bce,
+)
+
+TESTS = Path(__file__).parents[1] / "training" / "losses"
+B, E, D, K = 4, 9, 3, 5
+POSITIVES = Positives(
+    torch.tensor([0, 0, 1, 2, 3]),
+    torch.tensor([1, 5, 0, 6, 8]),
+    torch.tensor([1.0, 2.0, 1.0, 0.5, 3.0]),
+)
+OFFSETS = Offsets(torch.tensor([0, 3]), torch.tensor([1, 2]), torch.tensor([0.5, -1.0]))
+MASK = torch.rand(B, K, generator=torch.Generator().manual_seed(1)) < 0.7
+WEIGHTS = torch.tensor([1.0, 2.0, 0.5, 1.0])
+FOCI = {"": None, " focal": Focus(2.0)}
+
+
+def shapes(*names: str) -> tuple[tuple[int, ...], ...]:
+    known = {
+        "query": (B, D),
+        "entities": (E, D),
+        "bias": (E,),
+        "scores": (B, E),
+        "positive": (B,),
+        "negatives": (B, K),
+    }
+    return tuple(known[name] for name in names)
+
+
+def cases() -> dict[str, tuple[Callable[..., Tensor], tuple[tuple[int, ...], ...]]]:
+    """Loss by name, with the shapes of what it is a function of."""
+    made: dict[str, tuple[Callable[..., Tensor], tuple[tuple[int, ...], ...]]] = {
+        "n3": (lambda x: n3(x.square()), shapes("query")),
+        "l2": (lambda x: l2(x.square()), shapes("query")),
+    }
+    for suffix, focus in FOCI.items():
+        terms = bce_terms(Targets.smoothed(0.1, "auto", E), focus)
+        softmax = Softmax(0.1, E, focus)
+        products, pairs = shapes("query", "entities", "bias"), shapes("positive", "negatives")
+        made |= {
+            f"one_to_n_bce{suffix}": (
+                lambda q, e, b, t=terms: one_to_n_bce(q, e, b, POSITIVES, t),
+                products,
+            ),
+            f"one_to_n_bce_scores{suffix}": (
+                lambda s, t=terms: one_to_n_bce_scores(s, POSITIVES, t),
+                shapes("scores"),
+            ),
+            f"one_to_n_ce{suffix}": (
+                lambda q, e, b, s=softmax: one_to_n_ce(q, e, b, POSITIVES, s, offsets=OFFSETS),
+                products,
+            ),
+            f"one_to_n_ce_scores{suffix}": (
+                lambda x, s=softmax: one_to_n_ce_scores(x, POSITIVES, s, offsets=OFFSETS),
+                shapes("scores"),
+            ),
+            f"one_to_k_bce{suffix}": (
+                lambda p, n, t=terms: one_to_k_bce(p, n, MASK, t, weights=WEIGHTS),
+                pairs,
+            ),
+            f"one_to_k_ce{suffix}": (
+                lambda p, n, s=softmax: one_to_k_ce(p, n, MASK, s, weights=WEIGHTS),
+                pairs,
+            ),
+            f"synthetic_bce{suffix}": (lambda s, t=terms: synthetic_bce(s, t), shapes("positive")),
+        }
+    return made
+
+
+CASES = cases()
+HELPERS = {
+    "Focus",
+    "Offsets",
+    "Positives",
+    "Softmax",
+    "Targets",
+    "Terms",
+    "bce_terms",
+    "candidate_scores",
+    "reduced",
+    "softmax_smoothing",
+}
+
+
+def inputs(name: str, dtype: torch.dtype = torch.double, scale: float = 1.0) -> list[Tensor]:
+    chance = torch.Generator().manual_seed(0)
+    return [
+        (scale * torch.randn(shape, generator=chance, dtype=torch.double)).to(dtype)
+        for shape in CASES[name][1]
+    ]
+
+
+def test_every_loss_is_here() -> None:
+    assert {name.split()[0] for name in CASES} | HELPERS == set(losses.__all__)
+
+
+@pytest.mark.parametrize("name", sorted({name.split()[0] for name in CASES}))
+def test_every_loss_has_a_test(name: str) -> None:
+    files = [path.read_text(encoding="utf-8") for path in TESTS.glob("test_*.py")]
+    assert any(f"{name}(" in text for text in files)
+
+
+@pytest.mark.parametrize("name", CASES)
+class TestEveryLoss:
+    def test_gradient(self, name: str) -> None:
+        given = [tensor.requires_grad_() for tensor in inputs(name)]
+        assert torch.autograd.gradcheck(CASES[name][0], given)
+
+    def test_a_finite_scalar_in_float32(self, name: str) -> None:
+        for scale in (1.0, 30.0):
+            given = [tensor.requires_grad_() for tensor in inputs(name, torch.float, scale)]
+            loss = CASES[name][0](*given)
+            loss.backward()
+            assert loss.shape == ()
+            assert loss.dtype is torch.float
+            assert torch.isfinite(loss)
+            assert all(torch.isfinite(tensor.grad).all() for tensor in given)
+
+    def test_float32_agrees_with_float64(self, name: str) -> None:
+        loss = CASES[name][0]
+        exact = loss(*inputs(name))
+        torch.testing.assert_close(
+            loss(*inputs(name, torch.float)).double(), exact, rtol=1e-5, atol=0
+        )
+
+    def test_what_is_given_stays_as_it_was(self, name: str) -> None:
+        given, before = inputs(name), inputs(name)
+        CASES[name][0](*(tensor.requires_grad_() for tensor in given)).backward()
+        assert all(torch.equal(a, b) for a, b in zip(given, before, strict=True))

@@ -1,0 +1,167 @@
+"""Every strategy, in every regime, with every loss it takes, decoder and encoder."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+
+import pytest
+import torch
+
+from dglkgmix.kg.graph import KnowledgeGraph
+from dglkgmix.models.link_predictor import LinkPredictor
+from dglkgmix.sampling.negatives import TripleBatches
+from dglkgmix.sampling.queries import QueryBatches
+from dglkgmix.sampling.seeds import generator
+from dglkgmix.training.batch_loss import LossTerms, batch_loss
+from dglkgmix.training.config import ModelConfig, StrategyConfig, TrainingConfig
+from dglkgmix.training.strategies import STRATEGIES, Strategy
+
+LOSSES = {name: ("ce",) if name == "logit-adjustment" else ("bce", "ce") for name in STRATEGIES}
+SETTINGS = [
+    (name, regime, loss)
+    for name, regime in itertools.product(STRATEGIES, ("1-n", "1-k"))
+    for loss in LOSSES[name]
+]
+MODELS = list(
+    itertools.product(
+        ("conve", "tucker", "distmult", "complex", "rescal", "transe"), ("lookup", "rgcn")
+    )
+)
+every_setting = pytest.mark.parametrize(("name", "regime", "loss"), SETTINGS)
+
+
+@pytest.fixture(scope="module")
+def kg() -> KnowledgeGraph:
+    chance = torch.Generator().manual_seed(0)
+    columns = [torch.randint(bound, (40,), generator=chance) for bound in (12, 3, 12)]
+    return KnowledgeGraph.from_arrays(torch.stack(columns, 1), entities=12, relations=3)
+
+
+def build(kg: KnowledgeGraph, decoder: str = "conve", encoder: str = "lookup") -> LinkPredictor:
+    options = ModelConfig(
+        decoder=decoder,
+        encoder=encoder,
+        entity_dim=8,
+        relation_dim=8,
+        bias=True,
+        filters=2,
+        bases=2,
+    )
+    return LinkPredictor.build(options, kg, seed=0).train()
+
+
+def start(kg, name: str, regime: str, loss: str, *, epoch: int = 1, seed: int = 0, **options):
+    training = TrainingConfig(regime=regime, loss=loss)
+    config = StrategyConfig(name=name, **{"threshold": 3, "partners": 2, **options})
+    strategy = STRATEGIES[name](kg, config, training)
+    strategy.start_epoch(epoch, seed)
+    return strategy, training
+
+
+def batches(kg, strategy: Strategy, training: TrainingConfig, size: int = 8) -> Iterator:
+    if training.regime == "1-n":
+        return QueryBatches(kg, size).epoch(generator(1))
+    return TripleBatches(kg, size, 4).epoch(generator(1), strategy.epoch_edges())
+
+
+def losses(model, kg, strategy, training, size: int = 8) -> Iterator[LossTerms]:
+    torch.manual_seed(0)  # dropout
+    for batch in batches(kg, strategy, training, size):
+        vectors = model.encode(hidden_edges=batch.edges)
+        yield batch_loss(model, vectors, batch, strategy, training)
+
+
+def values(model, kg, strategy, training) -> list[float]:
+    return [float(terms.loss.detach()) for terms in losses(model, kg, strategy, training)]
+
+
+@every_setting
+class TestEveryStrategy:
+    def test_losses_are_finite_and_move_both_tables(self, kg, name, regime, loss) -> None:
+        model = build(kg)
+        for terms in losses(model, kg, *start(kg, name, regime, loss)):
+            model.zero_grad()
+            terms.loss.backward()
+            assert torch.isfinite(terms.loss)
+            for parameter in model.parameters():
+                assert torch.isfinite(parameter.grad).all()
+            assert model.encoder.entity_table.grad.abs().max() > 0
+            assert model.encoder.relation_table.grad.abs().max() > 0
+
+    def test_the_same_from_the_same_seed(self, kg, name, regime, loss) -> None:
+        runs = [
+            values(build(kg), kg, *start(kg, name, regime, loss, epoch=3, seed=5)) for _ in range(2)
+        ]
+        assert runs[0] == runs[1]
+
+    def test_an_epoch_may_be_drawn_anew(self, kg, name, regime, loss) -> None:
+        """A resumed training starts in the middle: what came before leaves no trace."""
+        strategy, training = start(kg, name, regime, loss, epoch=1)
+        strategy.start_epoch(3, 5)
+        again = values(build(kg), kg, strategy, training)
+        assert again == values(build(kg), kg, *start(kg, name, regime, loss, epoch=3, seed=5))
+
+    def test_threshold_0_treats_nobody(self, kg, name, regime, loss) -> None:
+        """Case 9: plain training, but for strategies that treat all triples alike."""
+        mine = values(build(kg), kg, *start(kg, name, regime, loss, threshold=0))
+        plain = values(build(kg), kg, *start(kg, "standard", regime, loss))
+        if name in ("focal", "logit-adjustment"):
+            assert mine != plain
+        else:
+            assert mine == pytest.approx(plain, rel=1e-6)
+
+    def test_batches_of_one(self, kg, name, regime, loss) -> None:
+        """Case 12."""
+        strategy, training = start(kg, name, regime, loss)
+        expected = len(list(batches(kg, strategy, training, 1)))
+        found = list(losses(build(kg), kg, strategy, training, 1))
+        assert len(found) == expected
+        assert all(torch.isfinite(terms.loss) and terms.queries == 1 for terms in found)
+
+    def test_counts(self, kg, name, regime, loss) -> None:
+        strategy, training = start(kg, name, regime, loss)
+        found = list(losses(build(kg), kg, strategy, training))
+        edges = strategy.epoch_edges() if regime == "1-k" else None
+        assert sum(t.positives for t in found) == (kg.num_edges if edges is None else len(edges))
+        samples = sum(t.synthetic_samples for t in found)
+        assert samples == strategy.coverage().get("synthetic_per_epoch", 0)
+        assert (samples > 0) == (name == "mixup")
+        assert all(float(t.synthetic_loss) == 0.0 for t in found if t.synthetic_samples == 0)
+
+    def test_evaluation_is_left_alone(self, kg, name, regime, loss) -> None:
+        """Whatever is added to scores in training, the model ranks with its own."""
+        model = build(kg).eval()
+        ids = torch.tensor([0, 1])
+        before = model.score_all(model.encode(), model.query(model.encode(), ids, ids))
+        list(losses(model, kg, *start(kg, name, regime, loss)))
+        after = model.score_all(model.encode(), model.query(model.encode(), ids, ids))
+        assert torch.equal(before, after)
+
+
+@pytest.mark.parametrize(("decoder", "encoder"), MODELS)
+def test_every_model(kg, decoder: str, encoder: str) -> None:
+    """One batch of every strategy, regime and loss: gradients reach every parameter."""
+    model = build(kg, decoder, encoder)
+    for name, regime, loss in SETTINGS:
+        model.zero_grad()
+        terms = next(losses(model, kg, *start(kg, name, regime, loss)))
+        terms.loss.backward()
+        assert torch.isfinite(terms.loss), (name, regime, loss)
+        for key, parameter in model.named_parameters():
+            assert parameter.grad is not None, (name, regime, loss, key)
+            assert torch.isfinite(parameter.grad).all(), (name, regime, loss, key)
+
+
+def test_the_table_holds_every_name() -> None:
+    from typing import get_args
+
+    from dglkgmix.training.config import StrategyName
+
+    assert set(STRATEGIES) == set(get_args(StrategyName))
+    assert all(issubclass(strategy, Strategy) for strategy in STRATEGIES.values())
+
+
+def test_logit_adjustment_needs_softmax(kg) -> None:
+    with pytest.raises(ValueError, match="softmax"):
+        start(kg, "logit-adjustment", "1-n", "bce")
