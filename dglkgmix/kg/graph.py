@@ -13,7 +13,7 @@ from torch import Tensor
 from dglkgmix.errors import DataError, OutOfRangeError
 from dglkgmix.kg.degrees import Degrees
 from dglkgmix.kg.index import TripleIndex
-from dglkgmix.kg.keys import as_ids, first_of_each, triple_keys
+from dglkgmix.kg.keys import as_ids, distinct, triple_keys
 from dglkgmix.kg.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
@@ -179,9 +179,17 @@ class KnowledgeGraph:
 
         With n = M / 2 the reciprocal of edge e is (e + n) % M.
         """
-        keys = triple_keys(self.train, self.num_entities, self.num_relations)
-        distinct = self.train[first_of_each(keys)]
-        return torch.cat([distinct, self.reciprocate(distinct, self.num_relations)])
+        originals = self.train[self._distinct[0]]
+        return torch.cat([originals, self.reciprocate(originals, self.num_relations)])
+
+    @property
+    def train_edges(self) -> Tensor:
+        """(N,) for each row of ``train`` its edge, below M / 2: rows that are equal share it."""
+        return self._distinct[1]
+
+    @cached_property
+    def _distinct(self) -> tuple[Tensor, Tensor]:
+        return distinct(triple_keys(self.train, self.num_entities, self.num_relations))
 
     @cached_property
     def graph(self) -> DGLGraph:

@@ -49,12 +49,22 @@ def triple_keys(triples: Tensor, num_entities: int, num_relations: int) -> Tenso
     return pairs * num_entities + triples[:, 2]
 
 
-def first_of_each(keys: Tensor) -> Tensor:
-    """Positions (n,) at which each distinct key stands for the first time, ascending."""
+def distinct(keys: Tensor) -> tuple[Tensor, Tensor]:
+    """Distinct ones of N keys, in order of first appearance.
+
+    Returns:
+        first: (n,) positions at which a key stands for the first time, ascending.
+        which: (N,) for each key its place in ``first``.
+    """
     ordered, positions = torch.sort(keys, stable=True)
     is_first = torch.ones(len(keys), dtype=torch.bool)
     is_first[1:] = ordered[1:] != ordered[:-1]
-    return positions[is_first].sort().values
+    first, order = positions[is_first].sort()
+    place = torch.empty_like(order)
+    place[order] = torch.arange(len(order))
+    which = torch.empty_like(positions)
+    which[positions] = place[is_first.cumsum(0) - 1]
+    return first, which
 
 
 def broadcast(*tensors: Tensor) -> tuple[Tensor, ...]:

@@ -18,7 +18,7 @@ from dglkgmix.kg.fields import LF, Array, Dialect, Layout, first_bad_byte, insid
 from dglkgmix.kg.options import ReadOptions, choose_columns
 from dglkgmix.kg.tables import ROLES, Codes, TripleTable, encode_fields, merge
 
-BLOCK = 1 << 25
+BLOCK = 1 << 26
 LONGEST_ROW = 1 << 27
 _BOM = b"\xef\xbb\xbf"
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")

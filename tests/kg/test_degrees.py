@@ -168,6 +168,13 @@ def test_query_degrees_are_those_of_the_answers(kg: KnowledgeGraph) -> None:
     assert query_degrees(kg, "test").tolist() == [2, 2, 0, 0]
 
 
+def test_query_degrees_of_training_rows_with_duplicates() -> None:
+    row, other = ("a", "r", "b"), ("c", "r", "b")
+    kg = KnowledgeGraph.from_names([row, other, row, ("b", "s", "c")])
+    assert kg.train_edges.tolist() == [0, 1, 0, 2]
+    assert query_degrees(kg, "train").tolist() == [2, 2, 2, 1, 1, 1, 1, 1]
+
+
 def test_partners_against_their_definition() -> None:
     kg = random_graph(9, 2, 120)
     edges = kg.edges.tolist()

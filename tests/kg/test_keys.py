@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from dglkgmix.errors import DataError, OutOfRangeError
-from dglkgmix.kg.keys import as_ids, find, first_of_each, triple_keys
+from dglkgmix.kg.keys import as_ids, distinct, find, triple_keys
 
 TRIPLES = torch.tensor([[2, 0, 1], [0, 1, 2], [2, 0, 1], [0, 1, 0], [0, 0, 2]])
 
@@ -19,9 +19,11 @@ def test_keys_sort_as_rows_do(num_entities: int) -> None:
     assert len(keys.unique()) == 4
 
 
-def test_first_of_each_keeps_the_order_of_appearance() -> None:
-    assert first_of_each(torch.tensor([5, 3, 5, 1, 3])).tolist() == [0, 1, 3]
-    assert first_of_each(torch.tensor([], dtype=torch.long)).tolist() == []
+def test_distinct_keys_in_order_of_appearance() -> None:
+    first, which = distinct(torch.tensor([5, 3, 5, 1, 3, 9]))
+    assert first.tolist() == [0, 1, 3, 5]
+    assert which.tolist() == [0, 1, 0, 2, 1, 3]
+    assert [part.tolist() for part in distinct(torch.tensor([], dtype=torch.long))] == [[], []]
 
 
 def test_find() -> None:
