@@ -51,7 +51,7 @@ def test_it_ends_with_the_test_table_and_the_place_of_the_run(
     status, out, err = run(toy_folder, "--out", tmp_path / "run", *FAST)
     assert status == 0
     lines = out.splitlines()
-    assert lines[0].split() == "queries MRR Hits@1 Hits@3 Hits@10 mean rank".split()
+    assert lines[0].split() == ["queries", "MRR", "Hits@1", "Hits@3", "Hits@10", "mean", "rank"]
     assert [line.split()[0] for line in lines[1:6]] == ["test", "zero", "low", "medium", "high"]
     assert lines[1].split()[1:3] == ["overall", "4"]
     assert lines[-1] == f"Run: {tmp_path / 'run'} (epoch 1 of 2)" or lines[-1].endswith("of 2)")

@@ -1,0 +1,132 @@
+"""Real processes, interrupted and killed for real: nothing complete is ever lost."""
+
+from __future__ import annotations
+
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from dglkgmix.cli.main import main
+from dglkgmix.run import Run
+
+TRAIN = (
+    "--strategy=mixup",
+    "--epochs=8",
+    "--set=model.entity_dim=18",
+    "--set=model.filters=2",
+    "--set=pretrain.epochs=4",
+    "--set=swa.start=2",
+    "--set=swa.every=2",
+    "--set=training.validate_every=1",
+    "--set=training.patience=0",
+    "--set=runtime.save_every=1",
+    "--set=runtime.threads=1",
+    "--device=cpu",
+)
+
+
+@pytest.fixture(scope="module")
+def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A ring and its shortcuts: big enough that a signal finds the training at work."""
+    folder = tmp_path_factory.mktemp("data")
+    rows = [f"e{i}\t{name}\te{(i + step) % 60}\n" for i in range(60) for name, step in STEPS]
+    random.Random(0).shuffle(rows)
+    for split, part in (("train", rows[:200]), ("valid", rows[200:220]), ("test", rows[220:])):
+        (folder / f"{split}.txt").write_text("".join(part))
+    return folder
+
+
+STEPS = (("next", 1), ("skip", 2), ("jump", 7), ("leap", 13))
+
+
+def start(*args: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "dglkgmix", "train", *args],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def finish(*args: str) -> None:
+    """Train to the end, here: another process than the one that was stopped."""
+    assert main(["train", *args, "--quiet"]) == 0
+
+
+@pytest.fixture(scope="module")
+def undisturbed(source: Path, tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    """The weights that the training ends with when nobody interferes."""
+    out = tmp_path_factory.mktemp("runs") / "whole"
+    finish(str(source), "--out", str(out), *TRAIN)
+    return (out / "model.safetensors").read_bytes()
+
+
+def wait_for_epoch(process: subprocess.Popen[str], epochs: int) -> str:
+    """Read progress until so many epochs have been told of."""
+    assert process.stderr is not None
+    seen, told = "", 0
+    while told < epochs:
+        line = process.stderr.readline()
+        assert line, f"the training ended early: {seen}"
+        seen += line
+        told += " loss " in line
+    return seen
+
+
+def test_ctrl_c_ends_with_130_and_says_how_to_go_on(
+    source: Path, undisturbed: bytes, tmp_path: Path
+) -> None:
+    out = tmp_path / "my run"
+    process = start(str(source), "--out", str(out), *TRAIN)
+    wait_for_epoch(process, 3)
+    process.send_signal(signal.SIGINT)
+    printed, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert printed == ""
+    assert "Traceback" not in err
+    assert f"dglkgmix train --resume --out '{out}'" in err
+    run = Run.open(out)
+    assert not run.finished
+    assert len(run.history) >= 2
+    assert run.model is not None
+    finish("--resume", "--out", str(out))
+    assert (out / "model.safetensors").read_bytes() == undisturbed
+    stages = [(row["stage"], row["epoch"]) for row in Run.open(out).history]
+    assert stages == [("pretrain", e) for e in range(1, 5)] + [("train", e) for e in range(1, 9)]
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_kill_minus_nine_at_any_moment_loses_nothing(
+    source: Path, undisturbed: bytes, tmp_path: Path, seed: int
+) -> None:
+    out = tmp_path / "run"
+    chance = random.Random(seed)
+    process = start(str(source), "--out", str(out), *TRAIN)
+    wait_for_epoch(process, chance.randint(1, 10))
+    time.sleep(chance.random() * 0.05)
+    process.kill()
+    process.communicate(timeout=60)
+    finish("--resume", "--out", str(out))
+    assert (out / "model.safetensors").read_bytes() == undisturbed
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("seed", range(20))
+def test_repeated_kills_still_end_in_the_same_weights(
+    source: Path, undisturbed: bytes, tmp_path: Path, seed: int
+) -> None:
+    """Killed again and again, also while nothing has been written yet."""
+    chance = random.Random(seed)
+    out = tmp_path / "run"
+    for _ in range(3):
+        process = start(str(source), "--resume", "--out", str(out), *TRAIN)
+        time.sleep(chance.random() * 6)
+        process.kill()
+        process.communicate(timeout=60)
+    finish(str(source), "--resume", "--out", str(out), *TRAIN)
+    assert (out / "model.safetensors").read_bytes() == undisturbed
