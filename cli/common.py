@@ -24,9 +24,24 @@ FORMATS = ["tsv", "csv", "parquet", "ntriples", "turtle"]
 
 def source_options(command: Callable[..., T]) -> Callable[..., T]:
     """Adds the reading options; the command gets them by name, None for what was not given."""
-    for option in reversed(_SOURCE_OPTIONS):
-        command = option(command)
-    return command
+    return reading_options("--split")(command)
+
+
+def reading_options(shares: str) -> Callable[[Callable[..., T]], Callable[..., T]]:
+    """``source_options`` for a command whose own ``--split`` names a split to look at.
+
+    Args:
+        shares: the option for the shares of one file; the command gets ``split`` from "--split",
+            ``shares`` from "--shares".
+    """
+
+    def decorate(command: Callable[..., T]) -> Callable[..., T]:
+        options = [*_SOURCE_OPTIONS, click.option(shares, **_SHARES), _SPLIT_SEED]
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return decorate
 
 
 def load_source(source: str | Path, **reading: Any) -> KnowledgeGraph:
@@ -154,13 +169,12 @@ _SOURCE_OPTIONS = [
         type=click.Choice(FORMATS),
         help="How the file is written. [default: by file name]",
     ),
-    click.option(
-        "--split",
-        callback=_parse_split,
-        metavar="A,B,C",
-        help="Shares of train, valid and test of one file. [default: 0.8,0.1,0.1]",
-    ),
-    click.option(
-        "--split-seed", type=int, help="Seed of that split, never the training's. [default: 0]"
-    ),
 ]
+_SHARES: dict[str, Any] = {
+    "callback": _parse_split,
+    "metavar": "A,B,C",
+    "help": "Shares of train, valid and test of one file. [default: 0.8,0.1,0.1]",
+}
+_SPLIT_SEED = click.option(
+    "--split-seed", type=int, help="Seed of that split, never the training's. [default: 0]"
+)

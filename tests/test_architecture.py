@@ -35,6 +35,7 @@ LAYERS = {
     "dglkgmix.training": 5,
     "dglkgmix.run": 6,
     "dglkgmix.prediction": 6,
+    "dglkgmix.prediction_files": 6,
     "dglkgmix.report": 7,
     "dglkgmix.experiments": 8,
     "dglkgmix.estimator": 9,

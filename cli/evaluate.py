@@ -1,0 +1,82 @@
+"""``dglkgmix evaluate``: the account of a run, of a baseline, or of another tool's ranks."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from dglkgmix.cli.common import emit_json, json_option, reading_options
+
+KINDS = [
+    *("relation", "relation-class", "head-in", "head-out", "tail-in", "tail-out"),
+    *("other-relation", "joint", "macro", "ties"),
+]
+_FILE = click.Path(path_type=Path, dir_okay=False)
+
+
+@click.command(
+    epilog="Example: dglkgmix evaluate runs/mixup --by relation",
+    context_settings={"show_default": True},
+)
+@click.argument("run", required=False, type=click.Path(path_type=Path))
+@click.option(
+    "--split", type=click.Choice(["test", "valid"]), default="test", help="What to evaluate on."
+)
+@click.option("--bins", default="1,10,50", metavar="A,B,…", help="Edges of the degree bins.")
+@click.option("--by", multiple=True, type=click.Choice(KINDS), help="Show this grouping, too.")
+@click.option(
+    "--ranks",
+    type=_FILE,
+    metavar="FILE",
+    help="In place of RUN: ranks of another tool (.parquet, .csv, .tsv) with the columns head, "
+    "relation, tail, direction, rank and, where there is one, score. Needs --data.",
+)
+@click.option(
+    "--baseline",
+    type=click.Choice(["popularity"]),
+    help="In place of RUN: rank by how often an entity answers the relation. Needs --data.",
+)
+@click.option("--data", metavar="SOURCE", help="The graph of --ranks or --baseline.")
+@click.option(
+    "--false-triples",
+    type=_FILE,
+    metavar="FILE",
+    help="Assess calibration with these false triples, not with sampled ones.",
+)
+@click.option(
+    "--fit-false-triples",
+    type=_FILE,
+    metavar="FILE",
+    help="Fit the scaling to validation triples and these false ones.",
+)
+@click.option("--write-ranks", type=_FILE, metavar="FILE", help="Keep the rank table, as Parquet.")
+@click.option("--block", type=click.IntRange(min=1), help="Rank anew, so many scores at once.")
+@reading_options("--shares")
+@json_option
+def evaluate(run: Path | None, *, as_json: bool, **options: Any) -> None:
+    """Say how good RUN is on test triples, where it is good, and how far to trust its scores.
+
+    Both directions of every triple are ranked, known triples filtered. Bins are of the
+    tail-relation degree: how many training triples lead to the answer by the query's relation.
+    """
+    from dglkgmix.cli.subject import find_subject
+    from dglkgmix.evaluation.account import account
+    from dglkgmix.evaluation.details import details
+    from dglkgmix.files import write_atomic
+    from dglkgmix.kg.degrees import DegreeBins
+
+    bins = DegreeBins.parse(options["bins"])
+    subject = find_subject(run, options)
+    calibration = subject.calibration(bins, options["false_triples"], options["fit_false_triples"])
+    found = account(subject.table, bins, calibration)
+    groups = {kind: details(subject.table, subject.kg, kind) for kind in options["by"]}
+    if options["write_ranks"] is not None:
+        write_atomic(options["write_ranks"], subject.table.to_bytes())
+    if as_json:
+        emit_json(found | ({"by": groups} if groups else {}))
+        return
+    from dglkgmix.cli.evaluate_page import page
+
+    click.echo(page(subject, found, bins, groups))

@@ -1,0 +1,154 @@
+"""What ``evaluate`` shows people: metrics, bins, calibration and further groupings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from dglkgmix.cli.columns import aligned
+from dglkgmix.cli.common import printable
+
+if TYPE_CHECKING:
+    from dglkgmix.cli.subject import Subject
+    from dglkgmix.kg.degrees import DegreeBins
+
+HEADINGS = ("queries", "MRR", "Hits@1", "Hits@3", "Hits@10", "mean rank", "AMRI")
+TITLES = {
+    "relation": "By relation",
+    "relation-class": "By class of the relation and end asked for",
+    "head-in": "By in-degree of the given entity",
+    "head-out": "By out-degree of the given entity",
+    "tail-in": "By in-degree of the answer",
+    "tail-out": "By out-degree of the answer",
+    "other-relation": "By other-relation degree of the answer",
+    "joint": "MRR (queries) by tail-relation degree, down, and other-relation degree, across",
+    "macro": "Means over distinct queries and over relations",
+    "ties": "With the other tie rules",
+}
+EMPTY = "–"
+
+
+def page(
+    subject: Subject, found: Mapping[str, Any], bins: DegreeBins, groups: Mapping[str, Any]
+) -> str:
+    """The whole text."""
+    queries = found["overall"]["queries"]
+    title = (
+        f"{printable(subject.title)}: {subject.split} split, {queries // 2:,} triples, "
+        "both directions, filtered"
+    )
+    parts = [title, _overview(found), _by_bin(found, bins), _calibration(found, bins)]
+    parts.append(_caution(subject, found))
+    parts += [_group(kind, group) for kind, group in groups.items()]
+    return "\n\n".join(part for part in parts if part)
+
+
+def _overview(found: Mapping[str, Any]) -> str:
+    rows = {
+        "overall": found["overall"],
+        "head asked for": found["directions"]["head"],
+        "tail asked for": found["directions"]["tail"],
+    }
+    return _table("", rows)
+
+
+def _by_bin(found: Mapping[str, Any], bins: DegreeBins) -> str:
+    title = "By tail-relation degree of the answer; ECE: distance of mean σ(score) from Hits@10"
+    heading = ["", *HEADINGS, "ECE"]
+    rows = [heading]
+    for name, label in zip(bins.names, bin_labels(bins), strict=True):
+        rows.append([label, *_cells(found["bins"][name]), number(found["ece"][name])])
+    rows.append(["all", *_cells(found["overall"]), number(found["ece"]["overall"])])
+    return f"{title}\n{aligned(rows)}"
+
+
+def _caution(subject: Subject, found: Mapping[str, Any]) -> str:
+    """Where σ(score), shown in the tables above, cannot be read as a probability."""
+    if found["ece"]["overall"] is None:
+        return ""
+    if subject.model is None:
+        return "σ(score) is a probability only where that tool trained scores as log odds."
+    if subject.model.sigmoid_is_probability:
+        return ""
+    return (
+        "This model's σ(score) is no probability: ECE by degree and the columns before scaling "
+        "say little."
+    )
+
+
+def bin_labels(bins: DegreeBins) -> list[str]:
+    """Names with their intervals: ``low [1,10)``."""
+    pairs = zip(bins.names, bins.intervals, strict=True)
+    width = max(map(len, bins.names))
+    return [n if n == interval else f"{n.ljust(width)} {interval}" for n, interval in pairs]
+
+
+def _calibration(found: Mapping[str, Any], bins: DegreeBins) -> str:
+    calibration = found["calibration"]
+    if calibration is None:
+        return ""
+    sign = "−" if calibration["offset"] < 0 else "+"
+    title = (
+        "Calibration against false triples, before: σ(score), and after: "
+        f"σ({calibration['scale']:.4g} · score {sign} {abs(calibration['offset']):.4g})"
+    )
+    heading = ["", "triples", "ECE before", "after", "Brier before", "after"]
+    heading += ["log loss before", "after"]
+    parts = calibration["bins"]
+    total = sum(part["triples"] for part in parts.values())
+    rows = [heading]
+    for name, label in zip(bins.names, bin_labels(bins), strict=True):
+        rows.append([label, f"{parts[name]['triples']:,}", *_pairs(parts[name])])
+    rows.append(["all", f"{total:,}", *_pairs(calibration)])
+    return f"{title}\n{aligned(rows)}"
+
+
+def _pairs(part: Mapping[str, Any]) -> list[str]:
+    names = ("ece", "brier", "log_loss")
+    return [number(part[when][name]) for name in names for when in ("before", "after")]
+
+
+def _group(kind: str, group: Mapping[str, Any]) -> str:
+    if kind == "joint":
+        return f"{TITLES[kind]}\n{_joint(group)}"
+    if kind == "macro":
+        heading = ["", "groups", *HEADINGS[1:]]
+        rows = [[over, f"{part['groups']:,}", *_cells(part)[1:]] for over, part in group.items()]
+        return f"{TITLES[kind]}\n{aligned([heading, *rows])}"
+    if kind == "relation":
+        group = dict(sorted(group.items(), key=lambda item: -item[1]["queries"]))
+    return _table(TITLES[kind], group)
+
+
+def _joint(grid: Mapping[str, Any]) -> str:
+    rows = [["", *grid["columns"]]]
+    for name, mrr, queries in zip(grid["rows"], grid["mrr"], grid["queries"], strict=True):
+        cells = [
+            f"{number(value)} ({count:,})" if count else EMPTY
+            for value, count in zip(mrr, queries, strict=True)
+        ]
+        rows.append([name, *cells])
+    return aligned(rows)
+
+
+def _table(title: str, groups: Mapping[str, Mapping[str, Any]]) -> str:
+    rows: Iterable[list[str]] = (
+        [printable(name).replace("\n", "\\n"), *_cells(group)] for name, group in groups.items()
+    )
+    text = aligned([["", *HEADINGS], *rows])
+    return f"{title}\n{text}" if title else text
+
+
+def _cells(group: Mapping[str, Any]) -> list[str]:
+    fractions = [number(group[name]) for name in ("mrr", "hits@1", "hits@3", "hits@10")]
+    return [
+        f"{group['queries']:,}",
+        *fractions,
+        number(group["mr"], "{:,.1f}"),
+        number(group["amri"]),
+    ]
+
+
+def number(value: float | None, style: str = "{:.4f}") -> str:
+    """A figure, or a dash where there is none (None or NaN)."""
+    return EMPTY if value is None or value != value else style.format(value)  # noqa: PLR0124

@@ -1,0 +1,38 @@
+"""``dglkgmix export``: vectors with their names, for other tools."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from dglkgmix.cli.common import printable
+
+
+@click.command(
+    epilog="Example: dglkgmix export runs/mixup --format npy --out vectors",
+    context_settings={"show_default": True},
+)
+@click.argument("run", type=click.Path(path_type=Path))
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["parquet", "npy"]),
+    default="parquet",
+    help="parquet: names beside vectors; npy: arrays, and names in JSON in the same order.",
+)
+@click.option(
+    "--out", required=True, type=click.Path(path_type=Path, file_okay=False), help="Folder."
+)
+@click.option("--overwrite", is_flag=True, help="Replace files of an earlier export.")
+def export(run: Path, *, form: str, out: Path, overwrite: bool) -> None:
+    """Write the entity and relation vectors of RUN with their names.
+
+    Relations stand there twice: as they are, then reciprocal, which the model asks for heads.
+    """
+    from dglkgmix.evaluation.vectors import export_vectors
+    from dglkgmix.run import Run
+
+    opened = Run.open(run)
+    for path in export_vectors(opened.model, opened.kg, out, form, overwrite=overwrite):
+        click.echo(printable(str(path)))

@@ -1,0 +1,181 @@
+"""``dglkgmix predict``: names in, answers out."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from dglkgmix.cli.columns import aligned
+from dglkgmix.cli.common import emit_json, json_option, printable
+from dglkgmix.errors import ConfigError, UnknownNameError
+
+if TYPE_CHECKING:
+    from dglkgmix.prediction import Prediction, Predictor, Query
+
+_FILE = click.Path(path_type=Path, dir_okay=False)
+
+
+@click.command(
+    epilog="Example: dglkgmix predict runs/mixup --head Kenya --relation borders --new-only",
+    context_settings={"show_default": True},
+)
+@click.argument("run", type=click.Path(path_type=Path))
+@click.option("--head", metavar="NAME", help="The triple's head.")
+@click.option("--relation", metavar="NAME", help="The triple's relation.")
+@click.option("--tail", metavar="NAME", help="The triple's tail.")
+@click.option("--top", type=click.IntRange(min=1), default=10, help="Number of answers.")
+@click.option("--new-only", is_flag=True, help="Leave out triples that the data hold already.")
+@click.option(
+    "--queries",
+    type=_FILE,
+    metavar="FILE",
+    help="Many queries: .csv, .tsv or .txt with the columns head, relation and tail, the one that "
+    "is asked for left empty. Needs --out.",
+)
+@click.option(
+    "--out",
+    type=_FILE,
+    metavar="FILE",
+    help="Write answers to .csv, .tsv, .jsonl or .parquet. In .csv and .tsv a name that a "
+    "spreadsheet would take for a formula gets a leading apostrophe.",
+)
+@click.option("--bins", default="1,10,50", metavar="A,B,…", help="Edges of the degree bins.")
+@json_option
+def predict(
+    run: Path,
+    *,
+    head: str | None,
+    relation: str | None,
+    tail: str | None,
+    top: int,
+    new_only: bool,
+    queries: Path | None,
+    out: Path | None,
+    bins: str,
+    as_json: bool,
+) -> None:
+    """Complete a triple: give two of --head, --relation and --tail, get the third.
+
+    Each answer comes with the model's score, the probability that it is true (calibrated on
+    validation triples), and its degree: how many training triples lead to it by the relation.
+    """
+    from dglkgmix.kg.degrees import DegreeBins
+    from dglkgmix.prediction import Query
+
+    if as_json and out is not None:
+        raise ConfigError("--json prints answers and --out writes them to a file: choose one")
+    names = {"head": head, "relation": relation, "tail": tail}
+    chosen = DegreeBins.parse(bins)
+    if queries is not None:
+        _many(run, queries, out, names, top=top, new_only=new_only, bins=chosen)
+        return
+    query = Query(**names)
+    found = _predictor(run, chosen, out).predict(query, top=top, new_only=new_only)
+    _warn(found)
+    if out is not None:
+        _write(out, [found])
+    elif as_json:
+        emit_json(_plain(found))
+    else:
+        click.echo(_page(found))
+
+
+def _many(
+    run: Path,
+    queries: Path,
+    out: Path | None,
+    names: dict[str, str | None],
+    *,
+    top: int,
+    new_only: bool,
+    bins: Any,
+) -> None:
+    from dglkgmix.prediction_files import read_queries
+
+    if out is None:
+        raise ConfigError("--queries needs --out FILE: where the answers go")
+    if any(names.values()):
+        raise ConfigError("--queries FILE takes the place of --head, --relation and --tail")
+    if out.resolve() == queries.resolve():
+        raise ConfigError(f"--out {out} would replace the queries")
+    asked = read_queries(queries)
+    predictor = _predictor(run, bins, out)
+    found = [_answer(predictor, where, query, top, new_only) for where, query in asked]
+    warned = [text for prediction in found for text in prediction.warnings]
+    for text in dict.fromkeys(warned):
+        click.echo(f"Warning: {printable(text)}", err=True)
+    _write(out, found)
+
+
+def _answer(predictor: Predictor, where: str, query: Query, top: int, new_only: bool) -> Prediction:
+    try:
+        return predictor.predict(query, top=top, new_only=new_only)
+    except UnknownNameError as error:
+        raise UnknownNameError(f"{where}: {error}") from None
+
+
+def _predictor(path: Path, bins: Any, out: Path | None) -> Predictor:
+    from dglkgmix.evaluation.model_scorer import ModelScorer
+    from dglkgmix.prediction import Predictor
+    from dglkgmix.prediction_files import check_ending
+    from dglkgmix.run import Run
+
+    if out is not None:
+        check_ending(out)
+    run = Run.open(path)
+    return Predictor(run.kg, ModelScorer(run.model), run.calibration(), bins)
+
+
+def _warn(prediction: Prediction) -> None:
+    for text in prediction.warnings:
+        click.echo(f"Warning: {printable(text)}", err=True)
+
+
+def _write(out: Path, predictions: list[Prediction]) -> None:
+    from dglkgmix.prediction_files import write_answers
+
+    write_answers(out, predictions)
+    answers = sum(len(prediction.answers) for prediction in predictions)
+    click.echo(
+        f"{answers:,} answers to {len(predictions):,} queries: {printable(str(out))}", err=True
+    )
+
+
+def _plain(prediction: Prediction) -> dict[str, Any]:
+    return {
+        "query": asdict(prediction.query),
+        "asked": prediction.query.asked,
+        "answers": [asdict(answer) for answer in prediction.answers],
+        "warnings": prediction.warnings,
+    }
+
+
+def _page(prediction: Prediction) -> str:
+    query = prediction.query
+    parts = [query.given.get(role, "?") for role in ("head", "relation", "tail")]
+    title = " · ".join(_one_line(part) for part in parts)
+    if not prediction.answers:
+        return f"{title}\n\n  no answers left"
+    rows = [["", query.asked, "score", "probability", "degree", "bin", ""]]
+    for place, answer in enumerate(prediction.answers, start=1):
+        chance = "–" if answer.probability is None else f"{answer.probability:.4f}"
+        remarks = ["known"] * answer.known + ["untrained"] * (not answer.trained)
+        rows.append(
+            [
+                str(place),
+                _one_line(answer.name),
+                f"{answer.score:.4f}",
+                chance,
+                f"{answer.degree:,}",
+                answer.bin,
+                ", ".join(remarks),
+            ]
+        )
+    return f"{title}\n\n{aligned(rows, right=(0, 2, 3, 4))}"
+
+
+def _one_line(name: str) -> str:
+    return printable(name).replace("\n", "\\n")

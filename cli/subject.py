@@ -1,0 +1,191 @@
+"""What ``evaluate`` looks at: a run, a baseline, or the ranks of another tool."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dglkgmix.cli.common import load_source
+from dglkgmix.errors import ConfigError, DataError
+
+if TYPE_CHECKING:
+    from dglkgmix.evaluation.platt import Platt
+    from dglkgmix.evaluation.rank_table import RankTable
+    from dglkgmix.evaluation.scorer import Scorer
+    from dglkgmix.kg.degrees import DegreeBins
+    from dglkgmix.kg.graph import KnowledgeGraph
+
+Options = dict[str, Any]
+
+
+@dataclass
+class Model:
+    """The scores behind the ranks.
+
+    Attributes:
+        scorer: the model.
+        ranks: of a split, by name.
+        platt: the scaling as stored, or None where there is nothing to fit it on.
+        sigmoid_is_probability: whether the plain σ(score) can be read as one.
+    """
+
+    scorer: Scorer
+    ranks: Callable[[str], RankTable]
+    platt: Callable[[], Platt | None]
+    sigmoid_is_probability: bool
+
+
+@dataclass
+class Subject:
+    """Ranks of one split, and the model behind them where there is one."""
+
+    title: str
+    kg: KnowledgeGraph
+    table: RankTable
+    split: str
+    model: Model | None = None
+
+    def calibration(
+        self, bins: DegreeBins, false: Path | None = None, fit_false: Path | None = None
+    ) -> Options | None:
+        """The ``calibration`` of an account; None where there is no model or nothing to fit.
+
+        Args:
+            bins: degree bins.
+            false: file of false triples to assess with, in place of sampled ones.
+            fit_false: file of false triples to fit the scaling with.
+        """
+        from dglkgmix.evaluation.assessment import assess_calibration
+
+        platt = None if self.model is None else self._platt(self.model, fit_false)
+        if self.model is None or platt is None:
+            return None
+        return assess_calibration(
+            self.model.scorer,
+            self.kg,
+            self.split,
+            self.table,
+            platt=platt,
+            bins=bins,
+            false_triples=self._triples(false),
+        )
+
+    def _platt(self, model: Model, fit_false: Path | None) -> Platt | None:
+        from dglkgmix.evaluation.assessment import fit_calibration
+
+        if fit_false is None:
+            return model.platt()
+        triples = self._triples(fit_false)
+        return fit_calibration(model.scorer, self.kg, model.ranks("valid"), false_triples=triples)
+
+    def _triples(self, path: Path | None) -> Any:
+        from dglkgmix.evaluation.false_triples import read_false_triples
+
+        return None if path is None else read_false_triples(path, self.kg)
+
+
+def find_subject(run: Path | None, options: Options) -> Subject:
+    """The one of RUN, ``--ranks`` and ``--baseline`` that is given.
+
+    Raises:
+        ConfigError: none or several are, or an option has nothing to do with it.
+        DataError: the split holds no triples.
+    """
+    given = {"RUN": run, "--ranks": options["ranks"], "--baseline": options["baseline"]}
+    chosen = [name for name, value in given.items() if value is not None]
+    if len(chosen) != 1:
+        raise ConfigError(
+            "evaluate takes one of RUN, --ranks and --baseline; given: "
+            f"{' and '.join(chosen) or 'none'}"
+        )
+    if run is not None:
+        subject = _run(run, options)
+    elif options["ranks"] is not None:
+        subject = _foreign(options["ranks"], options)
+    else:
+        subject = _baseline(options)
+    if not len(subject.table):
+        raise DataError(f"{subject.title}: its {options['split']} split holds no triples")
+    return subject
+
+
+def _run(path: Path, options: Options) -> Subject:
+    from dglkgmix.evaluation.model_scorer import ModelScorer
+    from dglkgmix.run import Run
+
+    sources = ("data", "columns", "header", "delimiter", "format", "shares", "split_seed")
+    _refuse(options, "RUN, which holds its own triples", sources)
+    run = Run.open(path)
+    scorer = ModelScorer(run.model)
+    model = Model(
+        scorer=scorer,
+        ranks=run.rank_table,
+        platt=run.calibration,
+        sigmoid_is_probability=run.config.training.loss == "bce"
+        and run.config.model.decoder != "transe",
+    )
+    if options["block"] is not None:  # asked for: rank anew
+        model.ranks = _ranker(scorer, run.kg, options)
+    return Subject(str(path), run.kg, model.ranks(options["split"]), options["split"], model)
+
+
+def _foreign(path: Path, options: Options) -> Subject:
+    from dglkgmix.evaluation.foreign import read_ranks
+
+    unused = ("false_triples", "fit_false_triples", "block")
+    _refuse(options, "--ranks, whose model is not at hand", unused)
+    kg = _data(options, "--ranks")
+    return Subject(str(path), kg, read_ranks(path, kg, options["split"]), options["split"])
+
+
+def _baseline(options: Options) -> Subject:
+    from dglkgmix.evaluation.assessment import fit_calibration
+    from dglkgmix.evaluation.popularity import PopularityScorer
+
+    kg = _data(options, "--baseline")
+    scorer = PopularityScorer(kg)
+    ranks = _ranker(scorer, kg, options)
+    model = Model(
+        scorer=scorer,
+        ranks=ranks,
+        platt=lambda: fit_calibration(scorer, kg, ranks("valid")),
+        sigmoid_is_probability=False,
+    )
+    title = f"{options['baseline']} on {options['data']}"
+    return Subject(title, kg, ranks(options["split"]), options["split"], model)
+
+
+def _ranker(scorer: Scorer, kg: KnowledgeGraph, options: Options) -> Callable[[str], RankTable]:
+    from dglkgmix.evaluation.queries import evaluation_queries
+    from dglkgmix.evaluation.rank_table import RankTable
+    from dglkgmix.evaluation.ranking import BLOCK, rank
+
+    def ranks(split: str) -> RankTable:
+        queries = evaluation_queries(kg, split)
+        found = rank(
+            scorer,
+            queries,
+            kg.known_index,
+            block=options["block"] or BLOCK,
+            candidates=kg.node_types,
+        )
+        return RankTable.from_ranks(kg, queries, found)
+
+    return ranks
+
+
+def _data(options: Options, option: str) -> KnowledgeGraph:
+    if options["data"] is None:
+        raise ConfigError(f"{option} needs --data SOURCE: the graph whose triples are ranked")
+    reading = {name: options[name] for name in ("columns", "header", "delimiter", "format")}
+    return load_source(
+        options["data"], **reading, split=options["shares"], split_seed=options["split_seed"]
+    )
+
+
+def _refuse(options: Options, subject: str, names: tuple[str, ...]) -> None:
+    for name in names:
+        if options[name] is not None:
+            raise ConfigError(f"--{name.replace('_', '-')} has no use with {subject}")
