@@ -29,8 +29,8 @@ def split_columns(X: Any, widths: tuple[int, ...]) -> list[Array]:
     if len(columns) not in widths:
         wanted = " or ".join(str(width) for width in widths)
         raise DataError(
-            f"X must have {wanted} columns (head, relation and, with three, tail), "
-            f"not {len(columns)}"
+            f"X has {len(columns)} feature(s) (shape=({_length(X)}, {len(columns)})) while a "
+            f"minimum of {widths[0]} is required: {wanted} columns, head, relation and then tail"
         )
     return [_named(column, role) for column, role in zip(columns, ROLES, strict=False)]
 
@@ -49,11 +49,19 @@ def as_column(y: Any) -> Array:
     return _named(values, "tail")
 
 
+def _length(X: Any) -> int:
+    return int(X.shape[0]) if hasattr(X, "shape") else len(X)
+
+
 def _two_dimensional(X: Any) -> Array:
+    if hasattr(X, "tocoo"):
+        raise DataError("X is a sparse matrix: dense data is required, rows of three names")
     try:
         rows = np.asarray(X)
     except ValueError as error:
         raise DataError(f"X is no table of triples: {error}") from None
+    if rows.dtype.kind == "c":
+        raise DataError("Complex data not supported: names are strings or integers")
     if rows.ndim != 2:
         raise DataError(
             f"X must be 2-dimensional, rows of head, relation and tail; it has the shape "

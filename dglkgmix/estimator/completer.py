@@ -167,7 +167,8 @@ class KGCompleter(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         Raises:
             UnknownNameError: a name that ``fit`` has not seen, with close matches.
         """
-        return np.asarray(self.classes_[self.decision_function(X).argmax(1)])
+        best = self.decision_function(X).argmax(1)
+        return np.asarray(self.classes_[best])
 
     def decision_function(self, X: Any) -> Array:
         """Scores (n, E) of every tail, columns as ``classes_``."""
@@ -380,4 +381,6 @@ def _weights(sample_weight: Any, count: int) -> Array:
         raise DataError(f"sample_weight must have the shape ({count},), not {weights.shape}")
     if not np.isfinite(weights).all() or (weights < 0).any():
         raise DataError("sample_weight must be finite and not negative")
+    if not weights.any():
+        raise DataError("sample_weight: all weights are zero, so there is nothing to learn from")
     return weights

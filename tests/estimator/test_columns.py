@@ -1,0 +1,79 @@
+"""X as columns, names as ids."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from dglkgmix.errors import DataError
+from dglkgmix.estimator.columns import Names, as_column, split_columns
+
+
+def test_strings_stay_what_they_are() -> None:
+    columns = split_columns([["NA", "1.0", " x "], ["None", "r", "true"]], (3,))
+    assert [column.tolist() for column in columns] == [
+        ["NA", "None"],
+        ["1.0", "r"],
+        [" x ", "true"],
+    ]
+
+
+def test_a_frame_may_mix_strings_and_integers() -> None:
+    frame = pd.DataFrame({"h": ["a", "b"], "r": [7, 8], "t": ["c", "d"]})
+    heads, relations, tails = split_columns(frame, (3,))
+    assert heads.dtype == object
+    assert tails.tolist() == ["c", "d"]
+    assert relations.dtype == np.int64
+    assert relations.tolist() == [7, 8]
+
+
+def test_categories_are_their_names() -> None:
+    frame = pd.DataFrame({"h": pd.Categorical(["a", "b"]), "r": ["x", "x"]})
+    assert split_columns(frame, (2,))[0].tolist() == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ([["a", "r"]], r"2 feature\(s\).*minimum of 3 is required"),
+        (["a", "r", "b"], "2-dimensional"),
+        ([[0.0, 1.0, 2.0]], "must be strings or integers, not float64"),
+        ([["a", "r", None]], r"row 0: tail None is a NoneType"),
+        (np.array([["a", "r", "b"], ["a", 3, "b"]], dtype=object), r"row 1: relation 3 is a int"),
+        (np.array([[1, 0, True]], dtype=object), r"row 0: tail True is a bool"),
+        ([["a", "r", "b"], ["a"]], "no table of triples|2-dimensional"),
+    ],
+)
+def test_anything_else_is_refused_by_place(rows: object, message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        split_columns(rows, (3,))
+
+
+def test_tails_of_y() -> None:
+    assert as_column([[4], [5]]).tolist() == [4, 5]
+    assert as_column(pd.Series(["b", "a"])).tolist() == ["b", "a"]
+    with pytest.raises(DataError, match="one column of tails"):
+        as_column([[1, 2]])
+
+
+def test_ids_are_positions_whatever_the_order() -> None:
+    names = Names(np.array(["b", "a", "c"], dtype=object))
+    assert names.ids(np.array(["c", "a", "x", "b", "zz"], dtype=object)).tolist() == [
+        2,
+        1,
+        -1,
+        0,
+        -1,
+    ]
+    assert names.ids(np.array([1, 2])).tolist() == [-1, -1]
+
+
+def test_distinct_names_ascend_and_have_one_kind() -> None:
+    assert Names.of(np.array([10, 9]), np.array([2, 10]), what="entities").values.tolist() == [
+        2,
+        9,
+        10,
+    ]
+    with pytest.raises(DataError, match="entities must all be strings or all integers"):
+        Names.of(np.array([1]), np.array(["a"], dtype=object), what="entities")

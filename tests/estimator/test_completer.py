@@ -1,0 +1,224 @@
+"""The estimator with scikit-learn's tools."""
+
+from __future__ import annotations
+
+import pickle
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
+
+from dglkgmix.errors import ConfigError, DataError, UnknownNameError
+from dglkgmix.estimator import KGCompleter, low_degree_mrr
+from tests.estimator.conftest import SMALL
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+
+def test_fitted_attributes(fitted: KGCompleter, triples: Array) -> None:
+    assert fitted.classes_.tolist() == sorted({*triples[:, 0], *triples[:, 2]})
+    assert fitted.relations_.tolist() == ["borders", "continent", "language"]
+    assert fitted.n_features_in_ == 3
+    assert not hasattr(fitted, "feature_names_in_")
+    assert [row["epoch"] for row in fitted.history_] == [1, 2]
+    assert fitted.run_.config.model.decoder == "distmult"
+
+
+def test_scores_are_the_models(fitted: KGCompleter) -> None:
+    queries = [["country 3", "borders"], ["country 1", "language"]]
+    tables = dict(fitted.run_.model.encoder.named_parameters())
+    entity, relation = tables["entity_table"].detach(), tables["relation_table"].detach()
+    heads = [fitted.classes_.tolist().index(name) for name, _ in queries]
+    expected = (entity[heads] * relation[[0, 2]]) @ entity.T  # DistMult by hand
+    scores = fitted.decision_function(queries)
+    assert np.allclose(scores, expected.numpy(), atol=1e-6)
+    assert fitted.predict(queries).tolist() == fitted.classes_[scores.argmax(1)].tolist()
+
+
+def test_probabilities_are_platts(fitted: KGCompleter) -> None:
+    queries = [["country 3", "borders"]]
+    platt = fitted.run_.metrics["platt"]
+    logits = platt["scale"] * fitted.decision_function(queries) + platt["offset"]
+    assert np.allclose(fitted.predict_proba(queries), 1 / (1 + np.exp(-logits)))
+
+
+def test_top_k_leaves_known_answers_out(fitted: KGCompleter, triples: Array) -> None:
+    query = [["country 3", "borders"]]
+    everything = fitted.top_k(query, len(fitted.classes_))
+    assert sorted(everything.tails[0]) == sorted(fitted.classes_)
+    assert (np.diff(everything.scores[0]) <= 0).all()
+    fresh = fitted.top_k(query, len(fitted.classes_), new_only=True)
+    known = {"country 2", "country 4"}
+    assert fresh.tails[0].tolist()[-2:] == [None, None]
+    assert np.isnan(fresh.scores[0, -2:]).all()
+    assert set(fresh.tails[0]) - {None} == set(fitted.classes_) - known
+    with pytest.raises(ConfigError, match="k must be in"):
+        fitted.top_k(query, 0)
+
+
+def test_rank_and_score_follow_each_other(fitted: KGCompleter, triples: Array) -> None:
+    ranks = fitted.rank(triples)
+    assert ranks.shape == (len(triples), 2)
+    assert (ranks >= 1).all()
+    assert fitted.score(triples) == pytest.approx((1 / ranks).mean())
+    assert (fitted.rank(triples[:, :2], triples[:, 2]) == ranks).all()
+
+
+def test_degrees_of_training_triples(fitted: KGCompleter, triples: Array) -> None:
+    degrees = fitted.tail_relation_degree(triples[-1:])  # (country 11, language, language 5)
+    assert degrees.shape == (1, 2)
+    assert (degrees <= [2, 1]).all()
+
+
+def test_integers_come_back_as_integers() -> None:
+    rows = np.array([[10 * i, 0, 10 * ((i + 1) % 9)] for i in range(9)] * 2)
+    rows[9:, 1] = 5
+    fitted = KGCompleter(**SMALL).fit(rows)
+    assert fitted.classes_.dtype.kind == "i"
+    assert fitted.relations_.tolist() == [0, 5]
+    assert fitted.predict([[20, 5]]).dtype.kind == "i"
+    assert fitted.top_k([[20, 5]], 2).tails[0, 0] in range(0, 90, 10)
+
+
+def test_two_columns_and_y_are_three_columns(fitted: KGCompleter, triples: Array) -> None:
+    other = KGCompleter(**SMALL).fit(triples[:, :2], triples[:, 2])
+    assert other.n_features_in_ == 2
+    assert (other.decision_function(triples[:4, :2]) == fitted.decision_function(triples[:4])).all()
+
+
+def test_frames_keep_their_names(triples: Array) -> None:
+    frame = pd.DataFrame(triples, columns=["from", "how", "to"])
+    fitted = KGCompleter(**SMALL).fit(frame)
+    assert fitted.feature_names_in_.tolist() == ["from", "how", "to"]
+    with pytest.raises(ValueError, match="feature names"):
+        fitted.transform(frame.rename(columns={"to": "other"}))
+
+
+def test_transform_gives_vectors_and_frames(fitted: KGCompleter, triples: Array) -> None:
+    vectors = fitted.transform(triples[:2])
+    assert vectors.shape == (2, 24)
+    table = dict(fitted.run_.model.encoder.named_parameters())["entity_table"].detach().numpy()
+    head = fitted.classes_.tolist().index(triples[0, 0])
+    assert (vectors[0, :8] == table[head]).all()
+    frame = clone(fitted).set_output(transform="pandas").fit(triples).transform(triples[:2])
+    assert list(frame.columns) == fitted.get_feature_names_out().tolist()
+    assert frame.columns[0] == "head_0"
+    assert frame.columns[-1] == "tail_7"
+
+
+def test_weights_of_one_change_nothing_and_others_do(fitted: KGCompleter, triples: Array) -> None:
+    ones = KGCompleter(**SMALL).fit(triples, sample_weight=np.ones(len(triples)))
+    assert np.allclose(
+        ones.decision_function(triples[:5]), fitted.decision_function(triples[:5]), atol=1e-6
+    )
+    heavy = np.where(triples[:, 1] == "continent", 50.0, 0.0)
+    other = KGCompleter(**{**SMALL, "epochs": 20}).fit(triples, sample_weight=heavy)
+    light = KGCompleter(**{**SMALL, "epochs": 20}).fit(triples)
+    chosen = triples[triples[:, 1] == "continent"]
+    assert other.score(chosen) >= light.score(chosen)
+    for wrong in ([1.0], [-1.0] * len(triples), [np.nan] * len(triples), [0] * len(triples)):
+        with pytest.raises(DataError, match="sample_weight"):
+            KGCompleter(**SMALL).fit(triples, sample_weight=wrong)
+
+
+def test_unfitted_and_wrong_input(triples: Array, fitted: KGCompleter) -> None:
+    with pytest.raises(NotFittedError):
+        KGCompleter().predict(triples)
+    with pytest.raises(ConfigError, match="strategy"):
+        KGCompleter(strategy="hope").fit(triples)
+    with pytest.raises(ConfigError, match="unseen"):
+        KGCompleter(unseen="guess").fit(triples)
+    with pytest.raises(ConfigError, match="validation"):
+        KGCompleter(validation=1).fit(triples)
+    with pytest.raises(DataError, match="pass the tails as y"):
+        KGCompleter(**SMALL).fit(triples[:, :2])
+    with pytest.raises(DataError, match="leave y out"):
+        KGCompleter(**SMALL).fit(triples, triples[:, 2])
+    with pytest.raises(DataError, match="nothing to fit"):
+        KGCompleter(**SMALL).fit(triples[:0])
+
+
+def test_misspelt_names_get_close_matches(fitted: KGCompleter) -> None:
+    with pytest.raises(UnknownNameError, match="country 1"):
+        fitted.predict([["contry 1", "borders"]])
+    with pytest.raises(UnknownNameError, match="relation"):
+        fitted.predict([["country 1", "bordrs"]])
+
+
+def test_unseen_names_of_a_fold(fitted: KGCompleter, triples: Array) -> None:
+    row = [["nowhere", "borders", "country 2"]]
+    count = len(fitted.classes_)
+    assert fitted.rank(row).tolist() == [[(count + 1) / 2, (count + 2) / 2]]
+    strict = pickle.loads(pickle.dumps(fitted)).set_params(unseen="error")
+    with pytest.raises(UnknownNameError, match="nowhere"):
+        strict.rank(row)
+
+
+def test_no_held_out_triples_no_probabilities(triples: Array) -> None:
+    fitted = KGCompleter(**SMALL, validation=0).fit(triples)
+    assert len(fitted.run_.kg.train) == len(triples)
+    assert np.isnan(fitted.top_k(triples[:1], 2).probabilities).all()
+    with pytest.raises(ConfigError, match="validation > 0"):
+        fitted.predict_proba(triples[:1])
+
+
+def test_clone_is_unfitted_with_the_same_parameters(fitted: KGCompleter) -> None:
+    copy = clone(fitted)
+    assert copy.get_params() == fitted.get_params()
+    assert not hasattr(copy, "classes_")
+
+
+def test_constructor_only_assigns() -> None:
+    wrong: Any = {"model": object(), "epochs": -3, "config": object()}
+    assert KGCompleter(**wrong).get_params()["epochs"] == -3
+
+
+def test_pipeline_and_cross_validation(triples: Array) -> None:
+    pipeline = make_pipeline(FunctionTransformer(), KGCompleter(**SMALL))
+    scores = cross_val_score(pipeline, triples, cv=KFold(2, shuffle=True, random_state=0))
+    assert scores.shape == (2,)
+    assert np.isfinite(scores).all()
+
+
+def test_grid_search_refit_pickle_and_a_new_process(triples: Array, tmp_path: Path) -> None:
+    grid = {"strategy": ["standard", "mixup"], "threshold": [3, 5]}
+    splits = KFold(2, shuffle=True, random_state=1)
+    search = GridSearchCV(KGCompleter(**SMALL), grid, cv=splits, scoring=low_degree_mrr)
+    search.fit(triples)
+    assert np.isfinite(search.cv_results_["mean_test_score"]).all()
+    path = tmp_path / "best.pickle"
+    path.write_bytes(pickle.dumps(search.best_estimator_))
+    program = (
+        "import pickle, sys\n"
+        "best = pickle.load(open(sys.argv[1], 'rb'))\n"
+        "print(best.decision_function([['country 3', 'borders']]).tobytes().hex())\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program, str(path)], capture_output=True, text=True, check=True
+    )
+    mine = search.best_estimator_.decision_function([["country 3", "borders"]])
+    assert done.stdout.strip() == mine.tobytes().hex()
+
+
+def test_to_the_command_line_and_back(fitted: KGCompleter, tmp_path: Path) -> None:
+    fitted.save(tmp_path / "run")
+    back = KGCompleter.from_run(tmp_path / "run")
+    queries = [["country 3", "borders"], ["country 5", "language"]]
+    assert (back.decision_function(queries) == fitted.decision_function(queries)).all()
+    assert back.get_params()["model"] == "distmult"
+    assert clone(back).epochs == 2
+
+
+def test_the_seed_decides(triples: Array, fitted: KGCompleter) -> None:
+    same, other = KGCompleter(**SMALL).fit(triples), KGCompleter(**SMALL, seed=1).fit(triples)
+    assert (same.decision_function(triples[:3]) == fitted.decision_function(triples[:3])).all()
+    assert (other.decision_function(triples[:3]) != fitted.decision_function(triples[:3])).any()

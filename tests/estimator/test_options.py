@@ -1,0 +1,61 @@
+"""Parameters as options."""
+
+from __future__ import annotations
+
+import inspect
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dglkgmix.cli.train import FLAGS
+from dglkgmix.errors import ConfigError
+from dglkgmix.estimator import KGCompleter
+from dglkgmix.estimator.defaults import parameter_defaults
+from dglkgmix.estimator.options import OPTIONS, from_config, to_config
+from dglkgmix.training.config import Config
+
+DEFAULTS = parameter_defaults(KGCompleter)
+
+
+def test_defaults_are_those_of_the_configuration() -> None:
+    assert {name: DEFAULTS[name] for name in OPTIONS} == from_config(Config())
+
+
+def test_every_parameter_is_a_flag_of_train() -> None:
+    flags = {"model" if flag == "decoder" else flag: option for flag, option in FLAGS.items()}
+    assert OPTIONS.items() <= flags.items()
+    assert set(inspect.signature(KGCompleter).parameters) - set(OPTIONS) == {
+        "validation",
+        "unseen",
+        "config",
+        "verbose",
+    }
+
+
+def test_parameters_win_over_config_where_they_are_set() -> None:
+    tables = {"training": {"lr": 0.01, "epochs": 7}, "model": {"entity_dim": 64}}
+    config = to_config({**DEFAULTS, "epochs": np.int64(3), "config": tables}, DEFAULTS)
+    assert (config.training.lr, config.training.epochs, config.model.entity_dim) == (0.01, 3, 64)
+
+
+def test_config_as_a_file_or_a_value(tmp_path: Path) -> None:
+    path = tmp_path / "options.toml"
+    path.write_text("[training]\nlr = 0.5\n", encoding="utf-8")
+    assert to_config({**DEFAULTS, "config": str(path)}, DEFAULTS).training.lr == 0.5
+    assert to_config({**DEFAULTS, "config": Config()}, DEFAULTS) == Config()
+
+
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        ({"config": {"training": {"lrr": 1}}}, "lrr"),
+        ({"config": 5}, "config must be"),
+        ({"threshold": -1}, "threshold"),
+        ({"strategy": "mixip"}, "mixip"),
+        ({"epochs": "many"}, "epochs"),
+    ],
+)
+def test_what_makes_no_sense_is_refused_by_name(params: dict[str, object], message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        to_config({**DEFAULTS, **params}, DEFAULTS)
