@@ -47,9 +47,7 @@ def _name(check: Any) -> str:
     return str(getattr(check, "func", check).__name__)
 
 
-@pytest.mark.parametrize(
-    "check", [c for _, c in CHECKS if _name(c) not in EXEMPT], ids=lambda check: _name(check)
-)
+@pytest.mark.parametrize("check", [c for _, c in CHECKS if _name(c) not in EXEMPT], ids=_name)
 @pytest.mark.filterwarnings("ignore")
 def test_check_passes(check: Any) -> None:
     check(KGCompleter())
