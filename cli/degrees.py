@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     default="any",
     help="any: all other triples with the same tail; strict: those with another head and relation.",
 )
-@click.option("--bins", default="1,10,50", metavar="A,B,…", help="Edges of the degree bins.")
+@click.option("--bins", default="1,10,50", metavar="A,B,C", help="Edges of the degree bins.")
 @click.option(
     "--plot",
     type=click.Path(path_type=Path, dir_okay=False),

@@ -22,6 +22,7 @@ from dglkgmix.kg.options import strip_compression
 from dglkgmix.kg.tables import Codes, TripleTable, encode_fields, merge
 
 _ROWS_AT_ONCE = 100_000
+_PLACE = re.compile(r"^Parser error at (line \d+ )?")
 # What pyoxigraph makes up for nodes without a label: random, so another one at every reading
 _MADE_UP = re.compile(r"[a-f][0-9a-f]{31}")
 
@@ -40,7 +41,7 @@ def read_rdf(stream: BinaryIO, name: str, format_name: str) -> TripleTable:
     try:
         return merge(list(_parts(ox.parse(input=text, format=form), _Namer(ox, name, label))))
     except SyntaxError as error:
-        what = str(error.msg).removeprefix("Parser error at ")
+        what = _PLACE.sub("", str(error.msg))
         raise DataError(f"{name}:{error.lineno or 1}: {what}") from None
 
 

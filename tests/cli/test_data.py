@@ -1,0 +1,119 @@
+import json
+from pathlib import Path
+
+import pytest
+
+from dglkgmix.cli.main import main
+from dglkgmix.kg import catalog
+
+INFO_KEYS = [
+    "entities", "relations", "train", "valid", "test",
+    "duplicates", "overlap", "reciprocal_leakage", "self_loops",
+    "entities_only_in_valid", "entities_only_in_test",
+    "relations_only_in_valid", "relations_only_in_test",
+    "entities_not_in_train", "relations_not_in_train",
+]  # fmt: skip
+
+
+def info(source: Path, capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, int]:
+    assert main(["data", "info", str(source), "--json", *arguments]) == 0
+    captured = capsys.readouterr()
+    assert captured.err == ""
+    result: dict[str, int] = json.loads(captured.out)
+    return result
+
+
+def test_info_as_json(toy_folder: Path, capsys: pytest.CaptureFixture[str]):
+    result = info(toy_folder, capsys)
+    assert list(result) == INFO_KEYS
+    assert list(result.values()) == [5, 3, 6, 2, 2, 0, 0, 0, 1, 0, 1, 1, 0, 1, 1]
+
+
+def test_info_for_people(toy_folder: Path, capsys: pytest.CaptureFixture[str]):
+    assert main(["data", "info", str(toy_folder)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == str(toy_folder)
+    assert "  train triples  6" in lines
+    assert next(line for line in lines if "only in test" in line).split()[-1] == "1"
+
+
+def test_bad_rows_and_missing_sources(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    """Cases 31 and 47: what, where, exit status 2 and no traceback."""
+    path = tmp_path / "x.txt"
+    path.write_text("a\tr\tb\n\nNew York\tUSA\n")
+    assert main(["data", "info", str(path)]) == 2
+    assert capsys.readouterr().err == (
+        f"Error: {path}:3: expected 3 tab-separated fields, found 2\n"
+    )
+    assert main(["data", "info", str(tmp_path / "gone")]) == 2
+    assert "no such file or folder" in capsys.readouterr().err
+    assert main(["data", "info", str(tmp_path)]) == 2
+    assert "no file for train" in capsys.readouterr().err
+
+
+def test_control_characters_do_not_reach_the_terminal(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    folder = tmp_path / "x\x1b[31m"
+    folder.mkdir()
+    (folder / "train.txt").write_text("a\tr\tb\n")
+    assert main(["data", "info", str(folder)]) == 0
+    (folder / "train.txt").write_text("a\tr\n")
+    assert main(["data", "info", str(folder)]) == 2
+    captured = capsys.readouterr()
+    assert "\x1b" not in captured.out + captured.err
+    assert "x\\x1b[31m" in captured.out
+
+
+@pytest.mark.parametrize("out", ["out", "out.parquet", "out.dgl"])
+def test_convert_keeps_what_info_counts(
+    toy_folder: Path, tmp_path: Path, out: str, capsys: pytest.CaptureFixture[str]
+):
+    before = info(toy_folder, capsys)
+    assert main(["data", "convert", str(toy_folder), str(tmp_path / out)]) == 0
+    written = capsys.readouterr().out.split()
+    assert all(Path(path).is_file() for path in written)
+    assert len(written) == (1 if out == "out.dgl" else 3)
+    assert info(tmp_path / out, capsys) == before
+
+
+def test_convert_by_option_and_overwrite(
+    toy_folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    out = tmp_path / "x"
+    command = ["data", "convert", str(toy_folder), str(out), "--to", "parquet"]
+    assert main(command) == 0
+    assert sorted(path.name for path in out.iterdir()) == [
+        "test.parquet", "train.parquet", "valid.parquet",
+    ]  # fmt: skip
+    assert main(command) == 2
+    assert "--overwrite" in capsys.readouterr().err
+    assert main([*command, "--overwrite"]) == 0
+
+
+def test_list(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
+    monkeypatch.setenv("DGLKGMIX_DATA", str(tmp_path))
+    assert main(["data", "list", "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)
+    assert [row["name"] for row in rows] == list(catalog.names())
+    keys = ["name", "entities", "relations", "train", "valid", "test", "summary", "licence", "here"]
+    assert all(list(row) == keys for row in rows)
+    assert [row["name"] for row in rows if row["here"]] == ["world"]
+    assert main(["data", "list"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == len(rows) + 1
+    assert next(line for line in lines if line.startswith("fb15k-237")).split()[1] == "14,541"
+
+
+def test_fetch_prints_the_folder(capsys: pytest.CaptureFixture[str]):
+    assert main(["data", "fetch", "world"]) == 0
+    folder = Path(capsys.readouterr().out.rstrip())
+    assert (folder / "train.txt").is_file()
+    assert main(["data", "fetch", "wrld"]) == 2
+    assert "did you mean world" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", ["list", "info", "fetch", "convert"])
+def test_help_has_an_example(command: str, capsys: pytest.CaptureFixture[str]):
+    assert main(["data", command, "--help"]) == 0
+    assert f"Example: dglkgmix data {command}" in capsys.readouterr().out

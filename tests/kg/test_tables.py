@@ -1,0 +1,53 @@
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from dglkgmix.errors import DataError
+from dglkgmix.kg.tables import TripleTable, encode, encode_fields, merge
+
+
+def test_entities_and_relations_share_names_and_are_told_apart_by_place() -> None:
+    table = TripleTable.from_rows([("a", "r", "b"), ("r", "a", "b")], "x")
+    assert sorted(table.names.to_pylist()) == ["a", "b", "r"]
+    kg = encode(table, TripleTable.empty(), TripleTable.empty())
+    assert kg.entities.names == ("a", "b", "r")
+    assert kg.relations.names == ("r", "a")
+    assert kg.train.tolist() == [[0, 0, 1], [2, 1, 1]]
+
+
+def test_ids_by_first_appearance_over_splits() -> None:
+    tables = [
+        TripleTable.from_rows(rows, "x")
+        for rows in ([("c", "s", "b")], [("d", "r", "c")], [("a", "s", "d"), ("e", "q", "a")])
+    ]
+    kg = encode(*tables)
+    assert kg.entities.names == ("c", "b", "d", "a", "e")
+    assert kg.relations.names == ("s", "r", "q")
+    assert kg.test.tolist() == [[3, 0, 2], [4, 2, 3]]
+
+
+def test_parts_with_names_of_their_own_are_merged() -> None:
+    parts = [encode_fields(pa.array(list(text), pa.large_string())) for text in ("arb", "bra")]
+    # The same name twice in one part, as two spellings of it in CSV may give.
+    parts.append((pa.array(["a", "r", "a"], pa.large_string()), np.array([[0, 1, 2]])))
+    table = merge(parts)
+    assert list(zip(*table.columns(), strict=True)) == [
+        ("a", "r", "b"),
+        ("b", "r", "a"),
+        ("a", "r", "a"),
+    ]
+    assert len(table.names) == 3
+
+
+def test_empty_tables() -> None:
+    assert len(merge([])) == 0
+    assert TripleTable.empty().columns() == ([], [], [])
+    with pytest.raises(DataError, match="the training split holds no triples"):
+        encode(TripleTable.empty(), TripleTable.empty(), TripleTable.empty())
+
+
+def test_take() -> None:
+    table = TripleTable.from_rows([("a", "r", "b"), ("c", "r", "d")], "x")
+    assert table.take(np.array([1, 1])).columns() == (["c", "c"], ["r", "r"], ["d", "d"])
