@@ -23,8 +23,9 @@ from dglkgmix.kg.tables import Codes, TripleTable, encode_fields, merge
 
 _ROWS_AT_ONCE = 100_000
 _PLACE = re.compile(r"^Parser error at (line \d+ )?")
-# What pyoxigraph makes up for nodes without a label: random, so another one at every reading
-_MADE_UP = re.compile(r"[a-f][0-9a-f]{31}")
+# What pyoxigraph makes up for nodes without a label: 128 random bits without leading zeros, so
+# another one at every reading
+_MADE_UP = re.compile(r"[a-f][0-9a-f]{23,31}")
 
 
 def read_rdf(stream: BinaryIO, name: str, format_name: str) -> TripleTable:

@@ -36,10 +36,10 @@ def load(
     """The graph of a SOURCE.
 
     A name of the catalog comes before a file or folder of the same name: ``./name`` means the
-    latter. A folder has a file for train and may have one for valid (or validation, val, dev) and one for
-    test, each in any format. One file
-    is split by ``split`` and ``split_seed``. What ``data convert`` wrote as DGL binary keeps its
-    splits. ``progress`` hears of downloads, see :func:`dglkgmix.kg.catalog.fetch`.
+    latter. A folder has a file for train and may have one for valid (or validation, val, dev) and
+    one for test, each in any format. One file is split by ``split`` and ``split_seed``. What
+    ``data convert`` wrote as DGL binary keeps its splits. ``progress`` hears of
+    downloads, see :func:`dglkgmix.kg.catalog.fetch`.
 
     Raises:
         UnknownNameError: neither a path nor a name of the catalog.
