@@ -59,8 +59,9 @@ def predict(
 ) -> None:
     """Complete a triple: give two of --head, --relation and --tail, get the third.
 
-    Each answer comes with the model's score, the probability that it is true (calibrated on
-    validation triples), and its degree: how many training triples lead to it by the relation.
+    Each answer comes with the model's score; a probability, calibrated on validation triples and
+    as many false ones: it tells answers apart, and overstates each where true ones are rarer; and
+    its degree: how many training triples lead to it by the relation.
     """
     from dglkgmix.kg.degrees import DegreeBins
     from dglkgmix.prediction import Query

@@ -55,7 +55,8 @@ class Answer:
     Attributes:
         name: of the entity or relation.
         score: the model's.
-        probability: calibrated, None where the model has no calibration.
+        probability: that the triple is true, calibrated where half of all triples are; None where
+            the model has no calibration.
         degree: training triples of the query's relation into the predicted entity; for a relation
             asked for, into the given tail.
         bin: of the degree.

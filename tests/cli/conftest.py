@@ -1,0 +1,86 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from dglkgmix.kg.graph import KnowledgeGraph
+from dglkgmix.training.config import Config
+from dglkgmix.training.config_io import apply_overrides
+from dglkgmix.training.launch import train
+
+SETTINGS = (
+    "model.decoder=distmult",
+    "model.entity_dim=8",
+    "training.epochs=2",
+    "training.batch_size=16",
+    "runtime.threads=1",
+    "runtime.device=cpu",
+    "runtime.precision=fp32",
+)
+# Names that would steer a terminal or be a formula in a spreadsheet.
+RED, FORMULA = "\x1b[31mred", "=1+1"
+
+
+def ring_rows() -> dict[str, list[tuple[str, str, str]]]:
+    """A ring of 12 entities with a second relation that skips one; "lone" stands in test alone."""
+    names = [RED, FORMULA, *(f"e{i}" for i in range(2, 12))]
+    rows = [(names[i], "next", names[(i + 1) % 12]) for i in range(12)]
+    rows += [(names[i], "skip", names[(i + 2) % 12]) for i in range(12)]
+    return {
+        "train": rows[:8] + rows[12:21],
+        "valid": [rows[i] for i in (8, 9, 21)],
+        "test": [rows[i] for i in (10, 11, 22, 23)] + [("lone", "next", "e5")],
+    }
+
+
+@pytest.fixture(scope="session")
+def make_run(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """``make_run(name, *overrides, folder=None, rows=None)``: the path of a finished run."""
+
+    def make(
+        name: str, *overrides: str, folder: Path | None = None, rows: dict[str, Any] | None = None
+    ) -> Path:
+        config = apply_overrides(Config(), [*SETTINGS, *overrides])
+        path = (folder or tmp_path_factory.mktemp("runs")) / name
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("os.fsync", lambda _: None)
+            train(KnowledgeGraph.from_names(**(rows or ring_rows())), config, path)
+        return path
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def run(make_run: Any) -> Path:
+    return make_run("plain")
+
+
+@pytest.fixture(scope="session")
+def other(make_run: Any) -> Path:
+    return make_run("other", "runtime.seed=1", "training.loss=ce")
+
+
+@pytest.fixture(scope="session")
+def ring_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The triples that the runs are trained on, as files."""
+    folder = tmp_path_factory.mktemp("ring")
+    for split, rows in ring_rows().items():
+        lines = "".join("\t".join(row) + "\n" for row in rows)
+        (folder / f"{split}.txt").write_text(lines, encoding="utf-8")
+    return folder
+
+
+def call(command: Any, *arguments: object) -> Result:
+    """Run a command that is expected to succeed."""
+    result = CliRunner().invoke(command, [str(argument) for argument in arguments])
+    if result.exception is not None:
+        raise result.exception
+    return result
+
+
+def call_json(command: Any, *arguments: object) -> Any:
+    return json.loads(call(command, *arguments, "--json").stdout)

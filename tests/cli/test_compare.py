@@ -1,0 +1,81 @@
+from __future__ import annotations
+
+import pytest
+
+from dglkgmix.cli.compare import compare
+from dglkgmix.cli.evaluate import evaluate
+from dglkgmix.errors import CheckpointError, ConfigError, DataError
+from tests.cli.conftest import call, call_json, ring_rows
+
+BINS = ("zero", "low", "medium", "high")
+
+
+def test_the_json_is_the_contract(run, other):
+    found = call_json(compare, run, other, run)
+    assert [entry["run"] for entry in found] == [str(other), str(run)]
+    for entry in found:
+        assert entry.keys() == {"run", "overall", "bins"}
+        assert tuple(entry["bins"]) == BINS
+        for part in (entry["overall"], *entry["bins"].values()):
+            assert part.keys() == {"mrr", "hits@1", "hits@10"}
+            assert part["mrr"].keys() >= {
+                *("a", "b", "difference", "ci_low", "ci_high", "p_value", "queries")
+            }
+    a, b = (call_json(evaluate, path)["overall"]["mrr"] for path in (run, other))
+    first = found[0]["overall"]["mrr"]
+    assert (first["a"], first["b"]) == (pytest.approx(a), pytest.approx(b))
+    assert first["difference"] == pytest.approx(b - a)
+    assert found[0]["bins"]["high"]["mrr"]["queries"] == 0
+    assert found[0]["bins"]["high"]["mrr"]["p_value"] is None
+
+
+def test_a_run_against_itself(run):
+    (entry,) = call_json(compare, run, run)
+    assert entry["overall"]["mrr"]["p_value"] == 1
+    assert entry["overall"]["mrr"]["difference"] == 0
+
+
+def test_one_run_is_not_enough(run):
+    with pytest.raises(ConfigError, match="two runs"):
+        call(compare, run)
+
+
+def test_runs_on_different_data_are_refused(run, make_run):
+    rows = ring_rows()
+    rows["train"] = [*rows["train"][1:], ("e2", "next", "e9")]
+    changed = make_run("changed", rows=rows)
+    with pytest.raises(DataError, match=r"plain and .*changed come from different data"):
+        call(compare, run, changed)
+
+
+def test_what_is_no_run_is_named(run, tmp_path):
+    with pytest.raises(CheckpointError, match="nothing-here"):
+        call(compare, run, tmp_path / "nothing-here")
+
+
+def test_a_folder_of_runs_is_one_setting_over_seeds(run, make_run, tmp_path):
+    for seed in (0, 1):
+        make_run(f"seed{seed}", f"runtime.seed={seed}", folder=tmp_path)
+    (entry,) = call_json(compare, run, tmp_path)
+    part = entry["overall"]["mrr"]
+    mrrs = [call_json(evaluate, tmp_path / f"seed{s}")["overall"]["mrr"] for s in (0, 1)]
+    assert part["b"] == pytest.approx(sum(mrrs) / 2)
+    assert part["b_sd"] == pytest.approx(abs(mrrs[0] - mrrs[1]) / 2**0.5)
+    assert part["a_sd"] is None
+    page = call(compare, run, tmp_path).stdout
+    assert "(2 seeds) against" in page
+    assert f"{part['b']:.4f} ± {part['b_sd']:.4f}" in page
+    make_run("another", "training.loss=ce", folder=tmp_path)
+    with pytest.raises(ConfigError, match=r"different settings \(another, seed0\)"):
+        call(compare, run, tmp_path)
+
+
+def test_a_baseline_s_rank_table_is_compared_like_a_run(run, ring_folder, tmp_path):
+    path = tmp_path / "popularity.parquet"
+    call(evaluate, "--baseline", "popularity", "--data", ring_folder, "--write-ranks", path)
+    (entry,) = call_json(compare, path, run)
+    assert entry["overall"]["mrr"]["b"] == call_json(evaluate, run)["overall"]["mrr"]
+
+
+def test_help_has_an_example():
+    assert "Example: dglkgmix compare" in call(compare, "--help").stdout

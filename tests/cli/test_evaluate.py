@@ -1,0 +1,149 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from dglkgmix.cli.evaluate import KINDS, evaluate
+from dglkgmix.errors import ConfigError, DataError
+from dglkgmix.evaluation import details
+from dglkgmix.evaluation.rank_table import RankTable
+from dglkgmix.run import Run
+from tests.cli.conftest import call, call_json, ring_rows
+
+GROUP = {"mrr", "mr", "hits@1", "hits@3", "hits@10", "amri", "queries"}
+ERRORS = {"ece", "brier", "log_loss"}
+BINS = ("zero", "low", "medium", "high")
+
+
+def test_the_json_is_the_contract(run):
+    found = call_json(evaluate, run)
+    assert found.keys() == {"overall", "directions", "bins", "ece", "calibration"}
+    assert found["overall"].keys() == GROUP
+    assert found["directions"].keys() == {"head", "tail"}
+    assert tuple(found["bins"]) == BINS
+    assert all(part.keys() == GROUP for part in found["bins"].values())
+    assert tuple(found["ece"]) == ("overall", *BINS)
+    calibration = found["calibration"]
+    assert calibration.keys() == {"scale", "offset", "before", "after", "bins"}
+    assert calibration["before"].keys() == calibration["after"].keys() == ERRORS
+    assert found["bins"]["high"] == dict.fromkeys(GROUP) | {"queries": 0}
+    assert found["ece"]["high"] is None
+    assert sum(part["queries"] for part in found["bins"].values()) == 10
+
+
+def test_figures_are_the_run_s_own_and_unrounded(run):
+    found = call_json(evaluate, run)
+    table = Run.open(run).rank_table()
+    assert found["overall"]["mrr"] == pytest.approx((1 / table["rank"]).mean(), abs=1e-15)
+    assert found == json.loads(json.dumps(Run.open(run).metrics["test"]))
+    valid = call_json(evaluate, run, "--split", "valid")
+    assert valid["overall"]["queries"] == 6
+    assert valid == Run.open(run).metrics["valid"]
+
+
+def test_other_bins(run):
+    found = call_json(evaluate, run, "--bins", "1,2")
+    assert tuple(found["bins"]) == ("[0,1)", "[1,2)", "[2,inf)")
+    assert tuple(found["calibration"]["bins"]) == ("[0,1)", "[1,2)", "[2,inf)")
+
+
+@pytest.mark.parametrize("bins", ["", "1,1", "2,1", "0", "a"])
+def test_bins_that_make_none_are_refused(run, bins):
+    with pytest.raises(ConfigError, match="bins"):
+        call(evaluate, run, "--bins", bins)
+
+
+def test_ranking_anew_gives_the_stored_ranks(run):
+    for block in (1, 7):
+        again = call_json(evaluate, run, "--block", block)
+        assert again["overall"]["mrr"] == pytest.approx(
+            call_json(evaluate, run)["overall"]["mrr"], abs=1e-6
+        )
+
+
+def test_every_grouping_is_there_on_request(run):
+    assert tuple(KINDS) == details.KINDS
+    arguments = [text for kind in KINDS for text in ("--by", kind)]
+    found = call_json(evaluate, run, *arguments)["by"]
+    assert list(found) == KINDS
+    assert found["relation"].keys() == {"next", "skip"}
+    page = call(evaluate, run, *arguments).stdout
+    assert all(line == line.rstrip() for line in page.splitlines())
+
+
+def test_ranks_of_another_tool_give_the_same_account(run, ring_folder, tmp_path):
+    path = tmp_path / "ranks.parquet"
+    own = call_json(evaluate, run, "--write-ranks", path)
+    assert RankTable.from_bytes(path.read_bytes()).table.num_rows == 10
+    foreign = call_json(evaluate, "--ranks", path, "--data", ring_folder)
+    assert foreign["calibration"] is None
+    assert {**own, "calibration": None} == foreign
+
+
+def test_ranks_in_text_without_scores(ring_folder, tmp_path):
+    path = tmp_path / "ranks.csv"
+    rows = [
+        f"{head},{relation},{tail},{direction},{rank}"
+        for head, relation, tail in ring_rows()["test"]
+        for direction, rank in (("head", 2), ("tail", 1))
+    ]
+    path.write_text("\n".join(["head,relation,tail,direction,rank", *rows]) + "\n")
+    found = call_json(evaluate, "--ranks", path, "--data", ring_folder, "--by", "ties")
+    assert found["directions"]["head"]["mrr"] == 0.5
+    assert found["directions"]["tail"]["mrr"] == 1.0
+    assert found["overall"]["mrr"] == 0.75
+    assert set(found["ece"].values()) == {None}
+    assert found["by"]["ties"]["optimistic"]["mrr"] is None
+
+
+def test_the_popularity_baseline(ring_folder):
+    found = call_json(evaluate, "--baseline", "popularity", "--data", ring_folder)
+    assert found["overall"]["queries"] == 10
+    # every entity has at most one incoming edge of a relation: no answer outranks all others
+    assert found["overall"]["hits@1"] == 0
+    assert found["calibration"]["scale"] > 0
+
+
+def test_given_false_triples_take_the_place_of_sampled_ones(run, tmp_path):
+    false = tmp_path / "false.tsv"
+    false.write_text("e2\tnext\te9\ne3\tskip\te3\n")
+    sampled = call_json(evaluate, run)["calibration"]
+    found = call_json(evaluate, run, "--false-triples", false)["calibration"]
+    assert sum(part["triples"] for part in found["bins"].values()) == 10 + 4
+    assert (found["scale"], found["offset"]) == (sampled["scale"], sampled["offset"])
+    fitted = call_json(evaluate, run, "--fit-false-triples", false)["calibration"]
+    assert fitted["scale"] != sampled["scale"]
+    assert fitted["before"] == sampled["before"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((), "one of RUN, --ranks and --baseline; given: none"),
+        (("RUN", "--baseline", "popularity"), "given: RUN and --baseline"),
+        (("--baseline", "popularity"), "--baseline needs --data"),
+        (("--ranks", "x.csv"), "--ranks needs --data"),
+        (("RUN", "--data", "world"), "--data has no use with RUN"),
+        (("--ranks", "x.csv", "--data", "w", "--false-triples", "f"), "--false-triples has no use"),
+    ],
+)
+def test_options_that_do_not_fit_together(run, arguments, message):
+    with pytest.raises(ConfigError, match=message):
+        call(evaluate, *(run if argument == "RUN" else argument for argument in arguments))
+
+
+def test_an_empty_split_is_refused(make_run):
+    rows = ring_rows()
+    bare = make_run("bare", rows={"train": rows["train"], "valid": rows["valid"], "test": []})
+    with pytest.raises(DataError, match="test split holds no triples"):
+        call(evaluate, bare)
+
+
+def test_without_validation_triples_there_is_no_calibration(make_run):
+    rows = ring_rows() | {"valid": []}
+    assert call_json(evaluate, make_run("unvalidated", rows=rows))["calibration"] is None
+
+
+def test_help_has_an_example():
+    assert "Example: dglkgmix evaluate" in call(evaluate, "--help").stdout

@@ -1,0 +1,32 @@
+from __future__ import annotations
+
+import pytest
+
+from dglkgmix.cli.export import export
+from dglkgmix.errors import ConfigError
+from tests.cli.conftest import call
+
+
+@pytest.mark.parametrize(
+    ("form", "names"),
+    [
+        ("parquet", ["entities.parquet", "relations.parquet"]),
+        ("npy", ["entities.json", "entities.npy", "relations.json", "relations.npy"]),
+    ],
+)
+def test_files_are_written_and_listed(run, tmp_path, form, names):
+    out = tmp_path / "vectors"
+    result = call(export, run, "--format", form, "--out", out)
+    assert sorted(path.name for path in out.iterdir()) == names
+    assert sorted(result.stdout.split()) == [str(out / name) for name in names]
+
+
+def test_an_earlier_export_is_kept_unless_asked(run, tmp_path):
+    call(export, run, "--out", tmp_path)
+    with pytest.raises(ConfigError, match="--overwrite"):
+        call(export, run, "--out", tmp_path)
+    call(export, run, "--out", tmp_path, "--overwrite")
+
+
+def test_help_has_an_example():
+    assert "Example: dglkgmix export" in call(export, "--help").stdout

@@ -1,0 +1,132 @@
+from __future__ import annotations
+
+import csv
+import json
+
+import pytest
+
+from dglkgmix.cli.predict import predict
+from dglkgmix.errors import ConfigError, DataError, UnknownNameError
+from dglkgmix.evaluation.model_scorer import ModelScorer
+from dglkgmix.prediction import Predictor, Query
+from dglkgmix.run import Run
+from tests.cli.conftest import FORMULA, RED, call, call_json
+
+
+def test_the_json_is_the_contract(run):
+    found = call_json(predict, run, "--head", "e2", "--relation", "next", "--top", 3)
+    assert found["query"] == {"head": "e2", "relation": "next", "tail": None}
+    assert found["asked"] == "tail"
+    assert found["warnings"] == []
+    assert len(found["answers"]) == 3
+    opened = Run.open(run)
+    predictor = Predictor(opened.kg, ModelScorer(opened.model), opened.calibration())
+    expected = predictor.predict(Query("e2", "next"), top=3).answers
+    assert found["answers"] == [vars(answer) for answer in expected]
+    assert 0 < found["answers"][0]["probability"] < 1
+
+
+@pytest.mark.parametrize(
+    ("given", "asked"),
+    [
+        (("--relation", "skip", "--tail", "e2"), "head"),
+        (("--head", "e2", "--tail", "e3"), "relation"),
+    ],
+)
+def test_any_of_the_three_can_be_asked_for(run, given, asked):
+    found = call_json(predict, run, *given)
+    assert found["asked"] == asked
+    assert len(found["answers"]) == (2 if asked == "relation" else 10)
+
+
+def test_known_answers_are_marked_or_hidden(run):
+    found = call_json(predict, run, "--head", "e2", "--relation", "next", "--top", 99)
+    known = [a["name"] for a in found["answers"] if a["known"]]
+    assert known == ["e3"]
+    new = call_json(predict, run, "--head", "e2", "--relation", "next", "--top", 99, "--new-only")
+    assert [a["name"] for a in new["answers"]] == [
+        a["name"] for a in found["answers"] if a["name"] != "e3"
+    ]
+
+
+def test_the_page_is_aligned_and_no_name_steers_the_terminal(run):
+    page = call(predict, run, "--head", RED, "--relation", "next", "--top", 13).stdout
+    assert "\x1b" not in page
+    assert page.splitlines()[0] == r"\x1b[31mred · next · ?"
+    heading, *rows = page.splitlines()[2:]
+    assert heading.split() == ["tail", "score", "probability", "degree", "bin"]
+    assert [row.split()[0] for row in rows] == [str(i) for i in range(1, 14)]
+    known = next(row for row in rows if FORMULA in row)
+    assert known.endswith("known")
+    assert next(row for row in rows if "lone" in row).endswith("untrained")
+
+
+def test_an_untrained_name_is_answered_with_a_warning(run):
+    """Case 24."""
+    result = call(predict, run, "--head", "lone", "--relation", "next", "--json")
+    assert "'lone' is in no training triple" in result.stderr
+    assert len(json.loads(result.stdout)["answers"]) == 10
+    with pytest.raises(UnknownNameError, match=r"'lon'.*'lone'"):
+        call(predict, run, "--head", "lon", "--relation", "next")
+
+
+def test_many_queries_from_a_file(run, tmp_path):
+    queries, out = tmp_path / "queries.csv", tmp_path / "answers.csv"
+    queries.write_text("head,relation,tail\ne2,next,\n,skip,e4\ne2,,e3\n")
+    result = call(predict, run, "--queries", queries, "--out", out, "--top", 2)
+    assert result.stdout == ""
+    assert "6 answers to 3 queries" in result.stderr
+    with out.open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [row["asked"] for row in rows] == ["tail"] * 2 + ["head"] * 2 + ["relation"] * 2
+    alone = call_json(predict, run, "--relation", "skip", "--tail", "e4", "--top", 2)["answers"]
+    assert [row["head"] for row in rows[2:4]] == [
+        f"'{a['name']}" if a["name"] == FORMULA else a["name"] for a in alone
+    ]
+    assert [float(row["score"]) for row in rows[2:4]] == [a["score"] for a in alone]
+
+
+def test_one_query_can_be_written_to_a_file(run, tmp_path):
+    out = tmp_path / "answers.jsonl"
+    call(predict, run, "--head", "e2", "--relation", "next", "--top", 2, "--out", out)
+    assert [json.loads(line)["place"] for line in out.read_text().splitlines()] == [1, 2]
+
+
+def test_a_wrong_name_in_a_file_is_told_with_its_line(run, tmp_path):
+    queries = tmp_path / "queries.csv"
+    queries.write_text("head,relation,tail\ne2,next,\nlon,next,\n")
+    with pytest.raises(UnknownNameError, match=r"queries\.csv:3: .*'lone'"):
+        call(predict, run, "--queries", queries, "--out", tmp_path / "a.csv")
+    assert not (tmp_path / "a.csv").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--head", "e2"), "two of head, relation and tail"),
+        (("--queries", "q.csv"), "--queries needs --out"),
+        (("--queries", "q.csv", "--out", "a.csv", "--head", "e2"), "takes the place of"),
+        (("--queries", "q.csv", "--out", "q.csv"), "would replace the queries"),
+        (("--head", "e2", "--tail", "e3", "--out", "a.xlsx"), r"a\.xlsx: answers are written to"),
+        (("--head", "e2", "--tail", "e3", "--out", "a.csv", "--json"), "choose one"),
+    ],
+)
+def test_options_that_do_not_fit_together(run, arguments, message):
+    with pytest.raises(ConfigError, match=message):
+        call(predict, run, *arguments)
+
+
+def test_a_missing_file_of_queries(run, tmp_path):
+    with pytest.raises(DataError, match=r"none\.csv: cannot be read"):
+        call(predict, run, "--queries", tmp_path / "none.csv", "--out", tmp_path / "a.csv")
+
+
+def test_nothing_left_is_said(make_run):
+    rows = {"train": [("a", "r", "a"), ("a", "r", "b"), ("b", "r", "a")], "valid": []}
+    full = make_run("full", "training.batch_size=2", rows=rows | {"test": [("b", "r", "b")]})
+    page = call(predict, full, "--head", "a", "--relation", "r", "--new-only").stdout
+    assert page == "a · r · ?\n\n  no answers left\n"
+
+
+def test_help_has_an_example():
+    assert "Example: dglkgmix predict" in call(predict, "--help").stdout
