@@ -1,0 +1,38 @@
+from __future__ import annotations
+
+import math
+
+import pytest
+import torch
+
+from dglkgmix.errors import NumericError
+from dglkgmix.training.batch_loss import LossTerms
+from dglkgmix.training.epoch_meter import EpochMeter
+
+
+def terms(kg: float, mixed: float, positives: int, samples: int) -> LossTerms:
+    loss = torch.tensor(kg + 2 * mixed, requires_grad=True)
+    return LossTerms(loss, torch.tensor(kg), torch.tensor(mixed), positives, samples, positives)
+
+
+def test_a_row_holds_means_over_batches_and_sums_of_counts() -> None:
+    meter = EpochMeter("train", 7, 0.5)
+    meter.add(terms(1.0, 0.5, 10, 3), torch.tensor(2.0))
+    meter.add(terms(3.0, 1.5, 5, 0), torch.tensor(6.0))
+    row = meter.row(valid_mrr=0.25, averaged=4)
+    assert (row.stage, row.epoch, row.lr, row.batches) == ("train", 7, 0.5, 2)
+    assert (row.loss, row.kg_loss, row.synthetic_loss) == (4.0, 2.0, 1.0)
+    assert (row.positives, row.synthetic_samples) == (15, 3)
+    assert (row.gradient_norm, row.gradient_norm_max) == (4.0, 6.0)
+    assert (row.valid_mrr, row.averaged) == (0.25, 4)
+    assert row.seconds > 0
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
+def test_what_is_not_finite_is_refused_with_epoch_and_batch(value: float) -> None:
+    meter = EpochMeter("pretrain", 3, 0.5)
+    meter.add(terms(1.0, 0.5, 10, 3), torch.tensor(2.0))
+    with pytest.raises(NumericError, match=r"loss is .* epoch 3, batch 2 of stage 'pretrain'"):
+        meter.check_loss(torch.tensor(value))
+    with pytest.raises(NumericError, match=r"gradient norm is .* in epoch 3, batch 2"):
+        meter.add(terms(1.0, 0.5, 10, 3), torch.tensor(value))

@@ -1,0 +1,121 @@
+from __future__ import annotations
+
+import pytest
+import torch
+
+from dglkgmix.errors import CheckpointError
+from dglkgmix.kg.graph import KnowledgeGraph
+from dglkgmix.models.link_predictor import LinkPredictor
+from dglkgmix.training.checkpoint import pack, unpack
+from dglkgmix.training.defaults import resolve
+from dglkgmix.training.stage_state import StageState, set_tables
+from dglkgmix.training.stages import stages
+
+from .conftest import settings
+
+
+def begin(graph: KnowledgeGraph, *overrides: str) -> StageState:
+    (stage,) = stages(resolve(settings("model.decoder=distmult", *overrides), graph))
+    return StageState(stage, LinkPredictor.build(stage.model, graph, seed=0))
+
+
+def step(work: StageState) -> None:
+    """One epoch of a single step."""
+    work.optimizer.zero_grad()
+    work.model.encoder.entity_table.square().sum().backward()
+    work.optimizer.step()
+    work.end_epoch()
+
+
+def test_it_is_over_when_epochs_or_patience_are(graph: KnowledgeGraph) -> None:
+    work = begin(graph, "training.epochs=2")
+    step(work)
+    assert not work.over
+    step(work)
+    assert work.over
+    work = begin(graph, "training.patience=1", "training.epochs=9")
+    for value in (0.5, 0.4):
+        step(work)
+        work.record(value)
+    assert work.over
+
+
+def test_news_is_what_has_not_been_validated(graph: KnowledgeGraph) -> None:
+    work = begin(graph, "swa.enabled=true", "swa.start=3", "swa.every=2")
+    assert not work.has_news
+    step(work)
+    assert work.has_news
+    work.record(0.5)
+    assert not work.has_news
+    seen = []
+    for _ in range(5):
+        step(work)
+        seen.append((work.epoch, work.averaging.count, work.has_news))
+        if work.averaging.count:
+            work.record(0.1)
+    # The average changes at epochs 4 and 6 alone.
+    assert seen == [(2, 0, True), (3, 0, True), (4, 1, True), (5, 1, False), (6, 2, True)]
+
+
+def test_the_selection_is_the_best_or_a_better_last_one(graph: KnowledgeGraph) -> None:
+    work = begin(graph)
+    step(work)
+    work.record(0.5)
+    best = work.model.encoder.entity_table.detach().clone()
+    step(work)
+    for late, epoch, mrr in ((None, 1, 0.5), (0.5, 1, 0.5), (0.6, 2, 0.6)):
+        selection = work.select(late)
+        assert (selection.epoch, selection.mrr) == (epoch, mrr)
+        table = selection.weights["encoder.entity_table"]
+        assert torch.equal(table, best) == (epoch == 1)
+
+
+def test_a_beginning_average_starts_the_competition_again(graph: KnowledgeGraph) -> None:
+    work = begin(graph, "swa.enabled=true", "swa.start=2", "swa.every=1")
+    step(work)
+    work.record(0.9)
+    step(work)
+    assert work.stopping.best is None
+    assert work.candidate is work.averaging.model
+    work.record(0.1)
+    assert work.select(None).mrr == 0.1
+    step(work)
+    work.record(0.2)
+    assert work.select(None).epoch == 3
+
+
+def test_a_saved_state_goes_on_to_the_same_bits(graph: KnowledgeGraph) -> None:
+    options = ("swa.enabled=true", "swa.start=2", "swa.every=1", "training.lr_decay=0.5")
+    one = begin(graph, *options)
+    for value in (0.1, 0.3, 0.2):
+        step(one)
+        one.record(value)
+    other = begin(graph, *options)
+    other.load(unpack(pack(one.state())), "here")
+    for work in (one, other):
+        step(work)
+    assert pack(one.state()) == pack(other.state())
+
+
+@pytest.mark.parametrize("lost", ["epoch", "model", "optimizer", "decay", "stopping", "best"])
+def test_a_state_that_lacks_something_is_refused(graph: KnowledgeGraph, lost: str) -> None:
+    state = begin(graph).state()
+    del state[lost]
+    with pytest.raises(CheckpointError, match="here: not the state of this training"):
+        begin(graph).load(state, "here")
+
+
+def test_a_state_of_another_model_is_refused(graph: KnowledgeGraph) -> None:
+    state = begin(graph, "model.entity_dim=6").state()
+    with pytest.raises(CheckpointError, match="here does not fit the model"):
+        begin(graph).load(state, "here")
+
+
+def test_tables_are_copied_or_refused_with_their_shapes(graph: KnowledgeGraph) -> None:
+    model = begin(graph).model
+    entities, relations = torch.ones(20, 8), torch.full((4, 8), 2.0)
+    set_tables(model, entities, relations)
+    assert torch.equal(model.encoder.entity_table, entities)
+    assert torch.equal(model.encoder.relation_table, relations)
+    with pytest.raises(CheckpointError, match=r"relation embeddings are \(4, 6\) .* \(4, 8\)"):
+        set_tables(model, entities, torch.ones(4, 6))
