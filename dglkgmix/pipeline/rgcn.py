@@ -1,0 +1,154 @@
+"""R-GCN as a plain module over DGL graphs and blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Literal
+
+import torch
+from torch import Tensor, nn
+
+from dglkgmix.errors import ConfigError, DataError
+from dglkgmix.kg.dgl_edges import CanonicalType
+from dglkgmix.models.dropout import Dropout
+from dglkgmix.models.neighbourhood import Neighbourhood
+from dglkgmix.models.rgcn_layer import BasisMatrices, BlockMatrices, RGCNLayer
+from dglkgmix.pipeline.etypes import canonical
+
+if TYPE_CHECKING:
+    from dgl import DGLGraph
+
+# Of each node type: sources that are targets too, which come first, and sources that are not.
+Sizes = dict[str, tuple[int, int]]
+MATRICES = {"basis": BasisMatrices, "block": BlockMatrices}
+
+
+class HeteroRGCN(nn.Module):
+    """Layers of relational graph convolution over any DGL heterograph (method, Decoders).
+
+    Messages pass along the edges that the graph has, each edge type with a matrix of its own,
+    divided by the number of edges of the type that arrive at a node. To let them pass both ways,
+    add reverse edge types (``dgl.AddReverse(sym_new_etype=True)``). Dropout thins the input of
+    each layer; ReLU stands between layers.
+
+    For embedding tables, and edges hidden by their rows, there is
+    :class:`dglkgmix.models.rgcn.RGCN`, over the KnowledgeGraph of a DGL graph.
+
+    Args:
+        etypes: canonical edge types, ``graph.canonical_etypes``.
+        dim: D, of the features of all node types and all layers.
+        layers: how many, at least 1.
+        decomposition: "basis" or "block".
+        bases: number of bases or of diagonal blocks.
+        dropout: on the input of each layer.
+
+    Raises:
+        ConfigError: an option out of its range.
+    """
+
+    def __init__(
+        self,
+        etypes: Sequence[CanonicalType],
+        dim: int,
+        *,
+        layers: int = 1,
+        decomposition: Literal["basis", "block"] = "basis",
+        bases: int = 30,
+        dropout: float = 0.0,
+    ) -> None:
+        if min(dim, layers, bases) < 1:
+            raise ConfigError(f"dim {dim}, layers {layers} and bases {bases} must be at least 1")
+        if decomposition not in MATRICES:
+            raise ConfigError(f"decomposition is {decomposition!r}: use one of {list(MATRICES)}")
+        super().__init__()
+        self.etypes = tuple(etypes)
+        self.dim = dim
+        self.dropout = Dropout(dropout)
+        self.layers = nn.ModuleList(
+            RGCNLayer(MATRICES[decomposition](len(self.etypes), dim, bases), dim)
+            for _ in range(layers)
+        )
+
+    def forward(
+        self, graph: DGLGraph | Sequence[DGLGraph], features: Mapping[str, Tensor]
+    ) -> dict[str, Tensor]:
+        """Features (N, D) of each node type in, features (N', D) of each node type out.
+
+        Args:
+            graph: a graph, for all layers, or a list of DGL blocks, one for each layer.
+            features: of all nodes of the graph, or of the source nodes of the first block.
+
+        Raises:
+            DataError: features or blocks that do not fit, or an unknown edge type
+                (UnknownNameError).
+        """
+        parts = list(graph) if isinstance(graph, Sequence) else [graph] * len(self.layers)
+        if len(parts) != len(self.layers):
+            raise DataError(f"{len(parts)} blocks for {len(self.layers)} layers")
+        result = dict(features)
+        for depth, (layer, part) in enumerate(zip(self.layers, parts, strict=True)):
+            if depth:
+                result = {ntype: torch.relu(values) for ntype, values in result.items()}
+            result = self._layer(layer, part, result)
+        return result
+
+    def _layer(
+        self, layer: nn.Module, graph: DGLGraph, features: Mapping[str, Tensor]
+    ) -> dict[str, Tensor]:
+        sizes = _sizes(graph)
+        flat = self.dropout(_stack(sizes, features, self.dim))
+        hood = self._neighbourhood(graph, sizes)
+        with torch.autocast(flat.device.type, enabled=False):
+            encoded = layer(flat, hood, None)
+        targets = [inner for inner, _ in sizes.values()]
+        return dict(zip(sizes, encoded.split(targets), strict=True))
+
+    def _neighbourhood(self, graph: DGLGraph, sizes: Sizes) -> Neighbourhood:
+        """The graph's edges between rows of stacked features, see :func:`_stack`."""
+        inner, outer = (sum(part) for part in zip(*sizes.values(), strict=True))
+        rows = _rows(sizes)
+        sources, targets, relations = ([torch.empty(0, dtype=torch.long)] for _ in range(3))
+        for etype in graph.canonical_etypes:
+            relation = self.etypes.index(canonical(self.etypes, etype))
+            source, target = (ends.cpu().long() for ends in graph.edges(etype=etype))
+            sources.append(rows[etype[0]][source])
+            targets.append(rows[etype[2]][target])
+            relations.append(torch.full_like(source, relation))
+        ends = torch.cat(sources), torch.cat(targets)
+        counts = (len(self.etypes), inner + outer, inner)
+        return Neighbourhood.build(ends, torch.cat(relations), *counts)
+
+
+def _sizes(graph: DGLGraph) -> Sizes:
+    if not graph.is_block:
+        return {ntype: (graph.num_nodes(ntype), 0) for ntype in graph.ntypes}
+    inner = {ntype: graph.num_dst_nodes(ntype) for ntype in graph.dsttypes}
+    all_ = {ntype: graph.num_src_nodes(ntype) for ntype in graph.srctypes}
+    return {
+        ntype: (inner.get(ntype, 0), all_.get(ntype, 0) - inner.get(ntype, 0))
+        for ntype in dict.fromkeys([*graph.dsttypes, *graph.srctypes])
+    }
+
+
+def _rows(sizes: Sizes) -> dict[str, Tensor]:
+    """Row in the stacked features of each source node of each type."""
+    rows = {}
+    target, other = 0, sum(inner for inner, _ in sizes.values())
+    for ntype, (inner, outer) in sizes.items():
+        own = torch.arange(target, target + inner), torch.arange(other, other + outer)
+        rows[ntype] = torch.cat(own)
+        target, other = target + inner, other + outer
+    return rows
+
+
+def _stack(sizes: Sizes, features: Mapping[str, Tensor], dim: int) -> Tensor:
+    """Features (S, D) of all sources: the targets among them type after type, then the others."""
+    wanted = {ntype: sum(size) for ntype, size in sizes.items() if sum(size)}
+    given = {ntype: tuple(values.shape) for ntype, values in features.items() if len(values)}
+    if given != {ntype: (size, dim) for ntype, size in wanted.items()}:
+        raise DataError(
+            f"features of shapes {given}, but each type needs (nodes, {dim}) for {wanted}"
+        )
+    inner = [features[ntype][: sizes[ntype][0]] for ntype in sizes if ntype in wanted]
+    outer = [features[ntype][sizes[ntype][0] :] for ntype in sizes if ntype in wanted]
+    return torch.cat([*inner, *outer])
