@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 @click.option("--quiet", is_flag=True, help="No progress on standard error.")
 @json_option
 def experiment(file: str, out: Path | None, jobs: int, **options: Any) -> None:
-    r"""Train and compare all cells of a grid: data, models, strategies, options and seeds.
+    """Train and compare all cells of a grid: data, models, strategies, options and seeds.
 
     FILE is a TOML file, or the name of one that comes with the package: paper-main,
     paper-ablation, paper-parameters, paper-calibration, paper-distances. Stopped half way, the
@@ -48,7 +48,7 @@ def experiment(file: str, out: Path | None, jobs: int, **options: Any) -> None:
       pretrain.enabled = true
       [settings]
       training.epochs = 50
-    """
+    """  # noqa: D301 - click reads the backspace
     from dglkgmix.experiments.grid import experiment_text, parse_experiment
 
     text = experiment_text(file)

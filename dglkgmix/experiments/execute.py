@@ -34,7 +34,10 @@ def load_graph(data: DataConfig) -> KnowledgeGraph:
     from dglkgmix.kg.sources import load
 
     options = ReadOptions(
-        columns=data.columns, header=data.header, delimiter=data.delimiter, format=data.format
+        columns=data.columns or None,
+        header=data.header,
+        delimiter=None if data.delimiter == "auto" else data.delimiter,
+        format=None if data.format == "auto" else data.format,
     )
     return load(data.source, options=options, split=data.split, split_seed=data.split_seed)
 
@@ -64,6 +67,9 @@ class Job:
         train_or_resume(path, self._config(training), make_progress(quiet=self.quiet))
         if self.summary(name) is None:
             found = summarise(Run.open(path), self.bins, self.distances)
+            if training.needs is not None:
+                # Wherever the experiment's folder lies, and wherever it moves.
+                found["settings"]["pretrain"]["run"] = f"{RUNS}/{training.needs}"
             (self.out / SUMMARIES).mkdir(exist_ok=True)
             write_atomic(self._summary_file(name), json.dumps(found, indent=1).encode())
 

@@ -17,7 +17,7 @@ Keys (``docs`` repeat them, tests check them):
     One for each seed of each group: the axes, ``seed``, ``state`` (``done``, ``failed``,
     ``pending``), ``error``, ``run`` and, where done, the run's own figures: ``mrr``,
     ``valid_mrr``, ``best_epoch``, ``epochs``, ``budget`` (by stage), ``ranks`` (SHA-256 of the
-    rank table), ``settings``, ``version``.
+    rank table), ``settings``, ``environment`` (versions and machine).
 """
 
 from __future__ import annotations
@@ -37,8 +37,9 @@ from dglkgmix.experiments.paper import paper_numbers
 from dglkgmix.experiments.plan import Cell, Plan, slug
 from dglkgmix.kg.degrees import DegreeBins
 from dglkgmix.run import Run
+from dglkgmix.training.stages import PRETRAIN
 
-_OF_CELL = ("valid_mrr", "best_epoch", "epochs", "ranks", "settings", "version")
+_OF_CELL = ("valid_mrr", "best_epoch", "epochs", "ranks", "settings", "environment")
 
 
 class Results:
@@ -122,7 +123,7 @@ class Results:
         first = self._summary(needs) or {"budget": {}}
         stages: Mapping[str, Mapping[str, Any]] = first["budget"]
         shared = {key: sum(stage[key] for stage in stages.values()) for key in ("steps", "seconds")}
-        return {"pretrain": shared} | own
+        return {PRETRAIN: shared} | own
 
     def _test(self, axes: Mapping[str, Any]) -> dict[str, Any] | None:
         baseline = self._plan.experiment.baseline

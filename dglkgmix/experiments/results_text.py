@@ -7,6 +7,8 @@ import io
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+from dglkgmix.training.stages import PRETRAIN
+
 _HOW_TESTED = (
     "Difference in MRR, 95 % bootstrap interval over test triples, p-value of a paired t-test; "
     "p-values of the bins are Holm-corrected."
@@ -119,7 +121,8 @@ def _bin_test(name: str) -> Callable[[Row], str]:
 
 
 def _budget(groups: Sequence[Row]) -> Columns:
-    stages = dict.fromkeys(stage for group in groups for stage in group["budget"]["stages"])
+    found = dict.fromkeys(stage for group in groups for stage in group["budget"]["stages"])
+    stages = sorted(found, key=lambda stage: stage != PRETRAIN)
     columns: Columns = {"steps": lambda g: f"{g['budget']['steps']:,.0f}"}
     columns["seconds"] = lambda g: f"{g['budget']['seconds']:,.1f}"
     for stage in stages if len(stages) > 1 else ():

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+import os
+import platform
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
+from importlib import metadata
 from typing import Any
 
 import dglkgmix
@@ -22,7 +25,7 @@ def summarise(run: Run, bins: Sequence[int], distances: bool) -> dict[str, Any]:
         where there are no test triples), ``valid_mrr``, ``best_epoch``, ``epochs``, ``budget``
         (``steps`` and ``seconds`` by stage), ``distances`` (``head``, ``relation``; None where
         not asked for), ``ranks`` (SHA-256 of the test split's rank table), ``settings`` (the
-        configuration), ``version`` and ``bin_edges``.
+        configuration), ``environment`` (versions and machine) and ``bin_edges``.
     """
     edges = DegreeBins(tuple(bins))
     has_test = len(run.kg.test) > 0
@@ -37,7 +40,7 @@ def summarise(run: Run, bins: Sequence[int], distances: bool) -> dict[str, Any]:
         "distances": _distances(run) if distances else None,
         "ranks": None if table is None else hashlib.sha256(table.to_bytes()).hexdigest(),
         "settings": asdict(run.config),
-        "version": dglkgmix.__version__,
+        "environment": environment(),
         "bin_edges": list(bins),
     }
 
@@ -50,6 +53,18 @@ def budget(history: Iterable[Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
         stage["steps"] += row["batches"]
         stage["seconds"] += row["seconds"]
     return found
+
+
+def environment() -> dict[str, Any]:
+    """Versions and machine, as they belong to a measured figure."""
+    versions = {name: metadata.version(name) for name in ("torch", "dgl", "numpy")}
+    return {
+        "dglkgmix": dglkgmix.__version__,
+        **versions,
+        "python": platform.python_version(),
+        "machine": platform.machine(),
+        "cpus": os.cpu_count(),
+    }
 
 
 def _distances(run: Run) -> dict[str, Any]:

@@ -263,7 +263,7 @@ def with_share(count: int, total: int) -> str:
 
 def interval(text: str) -> str:
     """An interval of degrees for people."""
-    return text.replace("inf", "∞").replace(",", ", ")
+    return text.replace("inf", "∞").replace(",", ",\u00a0")
 
 
 def p_value(value: float | None) -> str:

@@ -63,7 +63,7 @@ def test_bins_carry_their_intervals(subjects, small_graph):
     named = tables.bins_table(
         read_subjects([subjects[0].run], "test", DegreeBins()), DegreeBins(), yardstick
     )
-    assert named.head[-1] == "high [50, ∞)"
+    assert named.head[-1] == "high [50,\u00a0∞)"
 
 
 def test_only_what_is_odd_about_the_data_is_listed():
@@ -141,4 +141,4 @@ def test_p_values(value, text):
 
 def test_numbers():
     assert (tables.number(None), tables.number(0.12345)) == ("–", "0.123")
-    assert tables.interval("[50,inf)") == "[50, ∞)"
+    assert tables.interval("[50,inf)") == "[50,\u00a0∞)"

@@ -1,0 +1,87 @@
+import dataclasses
+import json
+
+from dglkgmix.experiments.execute import Job, load_graph, train_or_resume
+from dglkgmix.files import RunFolder
+from dglkgmix.run import Run
+from dglkgmix.training.config import DataConfig
+from dglkgmix.training.progress import Progress
+
+
+def training(plan, word):
+    return next(t for name, t in plan.trainings.items() if word in name)
+
+
+def test_graphs_are_read_as_the_options_say_and_kept(tmp_path):
+    (tmp_path / "x.csv").write_text("b,a,rel\nB,A,r\nC,A,r\nC,B,r\n")
+    config = DataConfig(
+        source=str(tmp_path / "x.csv"), columns=("a", "rel", "b"), header=True, split=(1, 0, 0)
+    )
+    kg = load_graph(config)
+    assert len(kg.train) == 3
+    assert kg.relations.names == ["r"] or list(kg.relations.names) == ["r"]
+    assert load_graph(config) is kg
+
+
+def test_a_two_stage_run_starts_from_the_shared_first_stage(plan, done, job):
+    mixup = training(plan, "_mixup_s0")
+    run = Run.open(done[0] / "runs" / mixup.name)
+    assert run.config.pretrain.run == str(done[0] / "runs" / mixup.needs)
+    assert {row["stage"] for row in run.history} == {"train"}
+    assert job.summary(mixup.name)["settings"]["pretrain"]["run"] == f"runs/{mixup.needs}"
+    first = Run.open(done[0] / "runs" / mixup.needs)
+    assert len(first.history) == 1
+
+
+def test_a_summary_made_with_other_bins_is_made_anew(plan, done, job):
+    name = training(plan, "_standard_s0").name
+    assert job.summary(name)["bin_edges"] == [1, 3]
+    assert dataclasses.replace(job, bins=(1,)).summary(name) is None
+    assert dataclasses.replace(job, distances=False).summary(name) is not None
+    assert job.summary("unknown") is None
+
+
+def test_a_finished_run_is_left_alone(plan, done, job):
+    name = training(plan, "_standard_s0").name
+    metrics = done[0] / "runs" / name / "metrics.json"
+    before = metrics.stat().st_mtime_ns
+    job(name)
+    assert metrics.stat().st_mtime_ns == before
+
+
+def test_a_training_goes_on_from_wherever_it_was_left(plan, tmp_path):
+    standard = training(plan, "_standard_s0").config
+    whole, cut = tmp_path / "whole", tmp_path / "cut"
+    train_or_resume(whole, standard, Progress())
+    # Killed before anything was written, after the inputs, and after an epoch.
+    RunFolder.create(cut).close()
+    train_or_resume(cut, standard, Progress())
+    for kept in (["config.toml", "entities.parquet", "relations.parquet", "triples.parquet"], None):
+        part = tmp_path / f"part-{kept is None}"
+        source = RunFolder.open(whole)
+        with RunFolder.create(part) as folder:
+            for name in kept or [n for n in source.names if n != "metrics.json"]:
+                folder.write(name, source.read(name))
+        train_or_resume(part, standard, Progress())
+        assert accounts(part) == accounts(whole)
+    assert accounts(cut) == accounts(whole)
+
+
+def accounts(path):
+    found = json.loads((path / "metrics.json").read_text())
+    return found["valid"], found["test"]
+
+
+def test_a_moved_experiment_finds_its_first_stage(plan, done, tmp_path):
+    import shutil
+
+    moved = tmp_path / "moved"
+    mixup = training(plan, "_mixup_s0")
+    shutil.copytree(done[0], moved)
+    with RunFolder.resume(moved / "runs" / mixup.name) as folder:
+        folder.remove("metrics.json")
+    job = Job(moved, plan.trainings, (1, 3), quiet=True)
+    job(mixup.name)
+    run = Run.open(moved / "runs" / mixup.name)
+    assert run.finished
+    assert run.config.pretrain.run.startswith(str(moved))

@@ -1,0 +1,103 @@
+import numpy as np
+import pytest
+
+from dglkgmix.evaluation.significance import compare
+from dglkgmix.experiments.results import Results
+from dglkgmix.kg.degrees import DegreeBins
+from dglkgmix.run import Run
+
+
+def group(found, model, strategy):
+    return next(g for g in found["groups"] if (g["model"], g["strategy"]) == (model, strategy))
+
+
+def runs(done, model, strategy):
+    out, found, _ = done
+    cells = [c for c in found["cells"] if (c["model"], c["strategy"]) == (model, strategy)]
+    return [Run.open(out / cell["run"]) for cell in sorted(cells, key=lambda c: c["seed"])]
+
+
+def test_the_keys_are_those_of_the_documented_schema(done):
+    _, found, _ = done
+    assert set(found) == {
+        *("experiment", "about", "finding", "version", "bins", "bin_names", "baseline"),
+        *("counts", "groups", "cells"),
+    }
+    axes = {"data", "model", "encoder", "strategy", "options"}
+    for entry in found["groups"]:
+        assert set(entry) == axes | {
+            *("seeds", "account", "valid_mrr", "distances", "budget", "test", "paper"),
+        }
+    for cell in found["cells"]:
+        keys = axes | {"seed", "state", "error", "run"}
+        if cell["state"] == "done":
+            keys |= {"mrr", "valid_mrr", "best_epoch", "epochs", "budget", "ranks", "settings"}
+            keys |= {"environment"}
+        assert set(cell) == keys
+
+
+def test_a_group_is_mean_and_spread_of_its_seeds(done):
+    entry = group(done[1], "distmult", "mixup")
+    own = [run.rank_table("test")["rank"] for run in runs(done, "distmult", "mixup")]
+    values = [float(np.mean(1 / ranks)) for ranks in own]
+    mrr = entry["account"]["overall"]["mrr"]
+    assert mrr["mean"] == pytest.approx(np.mean(values))
+    assert mrr["sd"] == pytest.approx(abs(values[0] - values[1]) / np.sqrt(2))
+    assert (entry["seeds"], mrr["seeds"]) == ([0, 1], 2)
+    valid = [run.metrics["valid"]["overall"]["mrr"] for run in runs(done, "distmult", "mixup")]
+    assert entry["valid_mrr"]["mean"] == pytest.approx(np.mean(valid))
+
+
+def test_each_setting_is_tested_against_standard_over_the_seeds(done):
+    tables = {
+        s: [run.rank_table("test") for run in runs(done, "distmult", s)]
+        for s in ("standard", "mixup")
+    }
+    wanted = compare(tables["standard"], tables["mixup"], DegreeBins((1, 3)))
+    entry = group(done[1], "distmult", "mixup")
+    assert entry["test"]["overall"] == wanted["overall"]
+    assert entry["test"]["bins"] == wanted["bins"]
+    assert entry["test"]["seeds"] == [0, 1]
+    assert group(done[1], "distmult", "standard")["test"] is None
+    assert group(done[1], "distmult", "broken")["test"] is None
+
+
+def test_a_shared_first_stage_counts_for_everyone_that_starts_from_it(done):
+    # 44 distinct triples, both directions; 1-K batches of 16 triples, 1-N batches of 16 queries.
+    kg = runs(done, "distmult", "mixup")[0].kg
+    triples, queries = -(-kg.num_edges // 16), -(-len(kg.train_index.heads) // 16)
+    for strategy, first in (("mixup", queries), ("two-stage", queries), ("standard", 0)):
+        found = group(done[1], "distmult", strategy)["budget"]
+        assert found["steps"] == first + 2 * triples, strategy
+        if first:
+            assert found["stages"]["pretrain"]["steps"] == first
+        assert found["seconds"] == pytest.approx(
+            sum(stage["seconds"] for stage in found["stages"].values())
+        )
+
+
+def test_distances_and_paper(done):
+    entry = group(done[1], "distmult", "standard")
+    assert set(entry["distances"]) == {"head", "relation"}
+    assert entry["distances"]["head"]["seeds"] == 2
+    assert entry["paper"] == {}
+
+
+def test_a_group_without_a_finished_cell_is_empty(done):
+    entry = group(done[1], "distmult", "broken")
+    assert entry["seeds"] == []
+    for key in ("account", "valid_mrr", "distances", "budget", "test"):
+        assert entry[key] is None
+
+
+def test_nothing_is_read_or_tested_twice(plan, job, monkeypatch):
+    results = Results(plan, job)
+    first = results.collect({})
+    assert first["counts"] == {"done": 6, "failed": 0, "pending": 2}
+
+    def never(*arguments, **options):
+        raise AssertionError
+
+    monkeypatch.setattr("dglkgmix.experiments.results.compare", never)
+    monkeypatch.setattr("dglkgmix.experiments.results.Run.open", never)
+    assert results.collect({}) == first
