@@ -48,5 +48,5 @@ def test_a_graph_without_faults() -> None:
 
 
 def test_direction_matters_for_leakage() -> None:
-    kg = KnowledgeGraph.from_arrays([[0, 0, 1]], test=[[0, 1, 1], [1, 0, 0]])
+    kg = KnowledgeGraph.from_arrays([[0, 0, 1]], test=[[0, 1, 1], [0, 2, 1], [1, 0, 0]])
     assert kg.summary()["reciprocal_leakage"] == 1
