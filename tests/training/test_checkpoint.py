@@ -64,7 +64,7 @@ def test_nothing_but_tensors_and_plain_values_is_written(value: object) -> None:
         pack({"deep": [value]})
 
 
-@settings(max_examples=300)
+@settings(max_examples=100)
 @given(st.data())
 def test_damaged_states_are_one_error(data: st.DataObject) -> None:
     content = bytearray(pack({"epoch": 1, "w": torch.ones(2)}))

@@ -128,7 +128,7 @@ def test_wrong_files_are_refused(text: str, message: str) -> None:
         loads(text, where="here")
 
 
-@settings(max_examples=200)
+@settings(max_examples=100)
 @given(st.text())
 def test_any_text_is_a_configuration_or_one_error(text: str) -> None:
     with contextlib.suppress(ConfigError):

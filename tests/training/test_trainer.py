@@ -1,13 +1,12 @@
 from __future__ import annotations
 
-import json
 import math
 from pathlib import Path
 
 import pytest
 import torch
 
-from dglkgmix.errors import CheckpointError, ConfigError, NumericError
+from dglkgmix.errors import CheckpointError, NumericError
 from dglkgmix.files import RunFolder
 from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.models.link_predictor import LinkPredictor
@@ -305,27 +304,6 @@ def test_a_loss_that_is_not_finite_stops_with_epoch_and_batch_and_keeps_the_best
     assert Run.open(tmp_path / "run").model is not None
 
 
-def test_a_folder_with_something_in_it_is_refused_and_foreign_files_survive(
-    graph: KnowledgeGraph, tmp_path: Path
-) -> None:
-    (tmp_path / "notes.txt").write_text("mine")
-    with pytest.raises(CheckpointError, match="--overwrite"):
-        train(graph, settings(), tmp_path)
-    assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]
-    train(graph, settings(), tmp_path, overwrite=True)
-    train(graph, settings("training.epochs=1"), tmp_path, overwrite=True)
-    assert (tmp_path / "notes.txt").read_text() == "mine"
-    assert len(Run.open(tmp_path).history) == 1
-
-
-def test_wrong_options_are_refused_before_anything_is_written(
-    graph: KnowledgeGraph, tmp_path: Path
-) -> None:
-    with pytest.raises(ConfigError, match=r"training.batch_size 1000 exceeds"):
-        train(graph, settings("training.batch_size=1000"), tmp_path / "run")
-    assert not (tmp_path / "run").exists()
-
-
 def test_the_same_seed_gives_the_same_bits_and_another_does_not(
     graph: KnowledgeGraph, tmp_path: Path
 ) -> None:
@@ -340,18 +318,6 @@ def test_the_same_seed_gives_the_same_bits_and_another_does_not(
     assert weights(tmp_path / "a") != weights(tmp_path / "c")
 
 
-def test_a_queries_remainder_and_batches_of_one_are_trained_on(
-    graph: KnowledgeGraph, tmp_path: Path
-) -> None:
-    queries = len(graph.train_index.heads)
-    for size in (1, queries - 1, queries):
-        config = settings(f"training.batch_size={size}", "training.epochs=1")
-        train(graph, config, tmp_path / str(size))
-        (row,) = Run.open(tmp_path / str(size)).history
-        assert row["batches"] == math.ceil(queries / size)
-        assert row["positives"] == graph.num_edges
-
-
 def test_resuming_a_finished_run_again_changes_nothing(
     graph: KnowledgeGraph, tmp_path: Path
 ) -> None:
@@ -359,14 +325,3 @@ def test_resuming_a_finished_run_again_changes_nothing(
     before = weights(tmp_path / "run"), timeless(Run.open(tmp_path / "run").history)
     continued(tmp_path / "run", settings("training.validate_every=2"))
     assert (weights(tmp_path / "run"), timeless(Run.open(tmp_path / "run").history)) == before
-
-
-def test_metrics_hold_the_accounts_of_both_splits(graph: KnowledgeGraph, tmp_path: Path) -> None:
-    result = train(graph, settings(), tmp_path / "run")
-    stored = json.loads((tmp_path / "run" / "metrics.json").read_text())
-    assert stored["test"]["overall"] == result.test["overall"]
-    assert stored["valid"]["overall"]["queries"] == 10
-    history = Run.open(tmp_path / "run").history
-    assert stored["seconds"] == pytest.approx(sum(row["seconds"] for row in history))
-    best = max(row["valid_mrr"] for row in history)
-    assert stored["valid"]["overall"]["mrr"] == pytest.approx(best, rel=1e-12)

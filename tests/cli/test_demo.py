@@ -1,0 +1,32 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from dglkgmix.cli.main import main
+from dglkgmix.experiments import demo
+
+
+def test_it_says_where_the_report_is_and_what_to_ask_next(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    asked = {}
+
+    def run_demo(out: Path, **options: object) -> dict:
+        asked.update(options, out=out)
+        return {}
+
+    monkeypatch.setattr(demo, "run_demo", run_demo)
+    assert (
+        main(["demo", "--out", str(tmp_path / "d"), "--seed", "3", "--overwrite", "--quiet"]) == 0
+    )
+    assert (asked["out"], asked["seed"], asked["overwrite"]) == (tmp_path / "d", 3, True)
+    printed = capsys.readouterr().out
+    assert str(tmp_path / "d" / "report.html") in printed
+    assert f"dglkgmix predict {tmp_path / 'd' / 'mixup'}" in printed
+
+
+def test_help_shows_an_example(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["demo", "--help"]) == 0
+    assert "Example: dglkgmix demo" in capsys.readouterr().out

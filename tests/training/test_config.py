@@ -1,0 +1,26 @@
+from __future__ import annotations
+
+import pytest
+
+from dglkgmix.errors import ConfigError
+from dglkgmix.training.config import Config, PretrainConfig, settled
+
+
+def test_a_number_is_settled_and_a_word_is_not() -> None:
+    assert settled(3) == 3
+    assert settled(0.5) == 0.5
+    with pytest.raises(ConfigError, match="still 'auto'"):
+        settled(Config().training.lr)
+    with pytest.raises(ConfigError, match="still 'same'"):
+        settled(PretrainConfig().lr)
+
+
+def test_defaults_are_the_designs() -> None:
+    config = Config()
+    assert (config.training.regime, config.training.loss) == ("1-n", "bce")
+    assert (config.training.reduction, config.training.label_smoothing) == ("sum", 0.1)
+    assert (config.swa.start, config.swa.every, config.swa.lr) == (10, 10, 5e-4)
+    assert (config.strategy.threshold, config.strategy.partners) == (5, 5)
+    assert (config.strategy.alpha, config.strategy.synthetic_weight) == (1.0, 1.0)
+    assert config.data.split == (0.8, 0.1, 0.1)
+    assert config.model.edge_dropout == 1.0

@@ -1,0 +1,102 @@
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import pytest
+import torch
+
+from dglkgmix.evaluation.queries import evaluation_queries
+from dglkgmix.kg.graph import KnowledgeGraph
+from dglkgmix.models.link_predictor import LinkPredictor
+from dglkgmix.run import Run
+from dglkgmix.training.defaults import resolve
+from dglkgmix.training.launch import train
+from dglkgmix.training.progress import Progress
+from dglkgmix.training.stage_loop import StageLoop, mean_reciprocal_rank
+from dglkgmix.training.stage_state import StageState
+from dglkgmix.training.stages import stages
+
+from .conftest import settings
+
+
+def begin(graph: KnowledgeGraph, *overrides: str, seed: int = 5) -> StageLoop:
+    config = resolve(settings(*overrides), graph)
+    (stage,) = stages(config)
+    work = StageState(stage, LinkPredictor.build(stage.model, graph, seed=0))
+    return StageLoop(graph, work, config.runtime, seed=seed, progress=Progress())
+
+
+def test_a_queries_remainder_and_batches_of_one_are_trained_on(
+    graph: KnowledgeGraph, tmp_path: Path
+) -> None:
+    queries = len(graph.train_index.heads)
+    for size in (1, queries - 1, queries):
+        config = settings(f"training.batch_size={size}", "training.epochs=1")
+        train(graph, config, tmp_path / str(size))
+        (row,) = Run.open(tmp_path / str(size)).history
+        assert row["batches"] == math.ceil(queries / size)
+        assert row["positives"] == graph.num_edges
+
+
+def test_validation_follows_its_schedule(graph: KnowledgeGraph) -> None:
+    loop = begin(graph, "training.validate_every=2")
+    validated = [loop.epoch().valid_mrr is not None for _ in range(5)]
+    assert validated == [False, True, False, True, False]
+
+
+def test_what_an_epoch_draws_follows_from_its_number_alone(graph: KnowledgeGraph) -> None:
+    """A loop that starts at epoch 3 draws what one that came there draws."""
+    for overrides in ((), ("training.regime=1-k", "strategy.name=mixup", "pretrain.enabled=false")):
+        first, second = begin(graph, *overrides), begin(graph, *overrides)
+        list(first._draw(1))
+        list(first._draw(2))
+        draws = [[batch.heads for batch in loop._draw(3)] for loop in (first, second)]
+        assert all(torch.equal(a, b) for a, b in zip(*draws, strict=True))
+        edges = torch.arange(graph.num_edges)
+        samples = [loop.strategy.synthetic(edges) for loop in (first, second)]
+        assert samples[0] is samples[1] or torch.equal(samples[0].lam, samples[1].lam)
+        other = [batch.heads for batch in begin(graph, *overrides, seed=6)._draw(3)]
+        assert not all(torch.equal(a, b) for a, b in zip(draws[0], other, strict=True))
+
+
+@pytest.mark.parametrize("regime", ["1-n", "1-k"])
+def test_batch_norm_is_refreshed_over_everything_that_is_trained_on(
+    graph: KnowledgeGraph, regime: str
+) -> None:
+    loop = begin(graph, f"training.regime={regime}")
+    queries = torch.cat(list(loop._training_queries()), 1)
+    found = sorted(map(tuple, queries.T.tolist()))
+    triples = [tuple(row[:2]) for row in graph.edges.tolist()]
+    assert found == sorted(triples if regime == "1-k" else set(triples))
+    assert queries.T.tolist() != sorted(queries.T.tolist())
+
+
+def test_the_mean_is_over_queries(graph: KnowledgeGraph) -> None:
+    """Against ranks by hand, from the scores of a model that is asked one query at a time."""
+    model = LinkPredictor.build(resolve(settings(), graph).model, graph, seed=1).eval()
+    queries = evaluation_queries(graph, "valid")
+    reciprocal = []
+    with torch.no_grad():
+        vectors = model.encode()
+        for head, relation, answer in zip(
+            queries.heads, queries.relations, queries.answers, strict=True
+        ):
+            scores = model.score_all(vectors, model.query(vectors, head[None], relation[None]))[0]
+            _, known = graph.known_index.tails_of(head[None], relation[None])
+            rivals = torch.ones(20, dtype=torch.bool)
+            rivals[known] = False
+            above = int((scores[rivals] > scores[answer]).sum())
+            reciprocal.append(1 / (1 + above))
+    found = mean_reciprocal_rank(model, graph, queries, 64)
+    assert math.isclose(found, sum(reciprocal) / len(reciprocal), rel_tol=1e-6)
+
+
+def test_bf16_trains_close_to_fp32(graph: KnowledgeGraph) -> None:
+    losses = []
+    for precision in ("fp32", "bf16"):
+        loop = begin(graph, f"runtime.precision={precision}")
+        torch.manual_seed(0)
+        losses.append(loop.epoch().loss)
+    assert losses[0] != losses[1]
+    assert math.isclose(losses[0], losses[1], rel_tol=0.02)
