@@ -1,0 +1,126 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from dglkgmix._dgl import dgl
+from dglkgmix.errors import ConfigError, DataError, UnknownNameError
+from dglkgmix.models.rgcn import RGCN
+from dglkgmix.pipeline.ids import GraphIds
+from dglkgmix.pipeline.rgcn import HeteroRGCN
+from tests.pipeline.graphs import REVERSE, SIZES, medical, two_way
+
+D = 6
+
+
+def features(dtype: torch.dtype = torch.float64) -> dict[str, Tensor]:
+    generator = torch.Generator().manual_seed(0)
+    return {n: torch.randn(size, D, generator=generator, dtype=dtype) for n, size in SIZES.items()}
+
+
+def module(graph: Any, **options: Any) -> HeteroRGCN:
+    torch.manual_seed(1)
+    return HeteroRGCN(graph.canonical_etypes, D, **{"bases": 3, **options}).double().eval()
+
+
+@pytest.mark.parametrize("decomposition", ["basis", "block"])
+def test_the_formula_edge_by_edge(decomposition: str) -> None:
+    """W_0 h_v + b + Σ_r mean of W_r h_u over the edges (u, r, v); copies of an edge count."""
+    graph, given = medical(), features()
+    rgcn = module(graph, decomposition=decomposition)
+    layer = rgcn.layers[0]
+    matrices = [torch.block_diag(*blocks) for blocks in layer.matrices()]
+    expected = {name: layer.self_loop(values) for name, values in given.items()}
+    for number, etype in enumerate(graph.canonical_etypes):
+        source, target = graph.edges(etype=etype)
+        degrees = torch.bincount(target, minlength=SIZES[etype[2]])
+        for u, v in zip(source.tolist(), target.tolist(), strict=True):
+            message = given[etype[0]][u] @ matrices[number] / degrees[v]
+            expected[etype[2]] = expected[etype[2]].index_add(
+                0, torch.tensor([v]), message.unsqueeze(0)
+            )
+
+    result = rgcn(graph, given)
+
+    assert set(result) == set(SIZES)
+    for name in SIZES:
+        torch.testing.assert_close(result[name], expected[name])
+
+
+def test_as_the_encoder_of_the_library() -> None:
+    """Over a graph with reverse types and no copies, with the same weights."""
+    graph = two_way(dgl.remove_edges(medical(), torch.tensor([3]), etype="treats"))
+    ids = GraphIds(graph, reverse_etypes=REVERSE)
+    encoder = RGCN(ids.kg, D, D, layers=2, bases=3).double().eval()
+    torch.nn.init.normal_(encoder.entity_table)
+    etypes = sorted(ids.relations, key=ids.relations.__getitem__)
+    rgcn = HeteroRGCN(etypes, D, layers=2, bases=3).double().eval()
+    rgcn.layers.load_state_dict(encoder.layers.state_dict())
+
+    result = rgcn(graph, ids.split(encoder.entity_table))
+
+    torch.testing.assert_close(ids.stack(result), encoder.encode().entities)
+
+
+@pytest.mark.parametrize("layers", [1, 2, 3])
+def test_blocks_give_what_the_graph_gives(layers: int) -> None:
+    graph, given = two_way(), features()
+    rgcn = module(graph, layers=layers)
+    seeds = {"disease": torch.tensor([2, 0]), "gene": torch.tensor([1])}
+    sampler = dgl.dataloading.MultiLayerFullNeighborSampler(layers)
+    inputs, _, blocks = sampler.sample(graph, seeds)
+
+    result = rgcn(blocks, {name: given[name][nodes] for name, nodes in inputs.items()})
+
+    whole = rgcn(graph, given)
+    for name, nodes in seeds.items():
+        torch.testing.assert_close(result[name], whole[name][nodes])
+
+
+def test_a_bipartite_graph_keeps_its_sources() -> None:
+    graph = dgl.heterograph({("a", "r", "b"): ([0, 1], [0, 0])}, num_nodes_dict={"a": 2, "b": 3})
+    given = {"a": torch.ones(2, D).double(), "b": torch.ones(3, D).double()}
+
+    assert {n: len(v) for n, v in module(graph)(graph, given).items()} == {"a": 2, "b": 3}
+
+
+def test_gradients_reach_every_parameter() -> None:
+    graph = medical()
+    rgcn = module(graph, layers=2, dropout=0.1).train()
+
+    sum(values.sum() for values in rgcn(graph, features()).values()).backward()  # type: ignore[union-attr]
+
+    for name, parameter in rgcn.named_parameters():
+        assert parameter.grad is not None, name
+        assert (parameter.grad != 0).any(), name
+
+
+def test_narrow_ids_and_types_in_another_order() -> None:
+    given = features()
+    rgcn = module(medical())
+
+    for name, values in rgcn(medical(torch.int32), dict(reversed(given.items()))).items():
+        torch.testing.assert_close(values, rgcn(medical(), given)[name])
+
+
+def test_what_is_refused() -> None:
+    graph, given = medical(), features()
+    rgcn = module(graph, layers=2)
+
+    with pytest.raises(DataError, match=r"'drug': \(2, 6\).*each type needs \(nodes, 6\) for"):
+        rgcn(graph, given | {"drug": given["drug"][:2]})
+    with pytest.raises(DataError, match="each type needs"):
+        rgcn(graph, {name: given[name] for name in ("drug", "gene")})
+    with pytest.raises(DataError, match="1 blocks for 2 layers"):
+        rgcn([graph], given)
+    with pytest.raises(UnknownNameError, match="unknown edge type"):
+        rgcn(two_way(), given)
+    with pytest.raises(ConfigError, match="layers 0"):
+        module(graph, layers=0)
+    with pytest.raises(ConfigError, match="decomposition is 'none'"):
+        module(graph, decomposition="none")
+    with pytest.raises(ConfigError, match="blocks must divide"):
+        module(graph, decomposition="block", bases=4)
