@@ -128,7 +128,7 @@ def parse_experiment(text: str, where: str = "experiment") -> Experiment:
             raise ConfigError(f"{where}: the table [{name}] is missing")
     head = _head(toml_files.typed(tables, "experiment", dict, where), f"{where}: [experiment]")
     settings = dict(_table(tables, "settings", where))
-    recipe = _pop_recipe(settings, f"{where}: [settings]")
+    recipe = pop_recipe(settings, f"{where}: [settings]")
     variants, recipes = _variants(_table(tables, "variants", where), where)
     axes = _axes(toml_files.typed(tables, "grid", dict, where), variants, f"{where}: [grid]")
     rules = tables.get("rules", [])
@@ -216,7 +216,8 @@ def _table(tables: Mapping[str, Any], key: str, where: str) -> dict[str, Any]:
     return found
 
 
-def _pop_recipe(table: dict[str, Any], where: str) -> str | None:
+def pop_recipe(table: dict[str, Any], where: str) -> str | None:
+    """Take ``recipe`` out of a table of options; ConfigError where it is no template."""
     if "recipe" not in table:
         return None
     recipe: str = toml_files.typed(table, "recipe", str, where)
@@ -235,7 +236,7 @@ def _variants(tables: Mapping[str, Any], where: str) -> tuple[dict[str, Options]
     for name in tables:
         place = f"{where}: [variants.{name}]"
         options = dict(toml_files.typed(tables, name, dict, place))
-        recipe = _pop_recipe(options, place)
+        recipe = pop_recipe(options, place)
         if recipe is not None:
             recipes[name] = recipe
         variants[name] = flatten(options, place)

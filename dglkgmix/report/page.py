@@ -56,13 +56,14 @@ def render(runs: Sequence[Run], *, split: str, bins: DegreeBins) -> str:
     align([s.table for s in subjects], [s.name for s in subjects])
     first = subjects[0].run
     yardstick = popularity_table(first.kg, split, first.config.runtime.block)
-    return _template().render(
+    text: str = _template().render(
         title=_title(subjects),
         figures=_figures(subjects, yardstick, bins),
         sections=_sections(subjects, yardstick, split, bins),
         subjects=subjects,
         version=dglkgmix.__version__,
     )
+    return text
 
 
 def _sections(
@@ -115,8 +116,8 @@ def _figures(subjects: Sequence[Subject], yardstick: RankTable, bins: DegreeBins
 
 def _pooled(subject: Subject, names: Sequence[str]) -> float:
     groups = [subject.account["bins"][name] for name in names]
-    total: float = sum(group["mrr"] * group["queries"] for group in groups)
-    return total / sum(group["queries"] for group in groups)
+    total = sum(group["mrr"] * group["queries"] for group in groups)
+    return float(total / sum(group["queries"] for group in groups))
 
 
 def _template() -> Any:

@@ -228,8 +228,8 @@ def settings_section(subjects: Subjects) -> Section:
 def _estimates(subject: Subject, bins: DegreeBins) -> dict[str, mrr_by_bin.Estimate]:
     found = {}
     for name in bins.names:
-        group, ends = subject.account["bins"][name], subject.intervals[name] or (None, None)
-        found[name] = mrr_by_bin.Estimate(group["mrr"], *ends, queries=group["queries"])
+        group, (low, high) = subject.account["bins"][name], subject.intervals[name] or (None, None)
+        found[name] = mrr_by_bin.Estimate(group["mrr"], low, high, group["queries"])
     return found
 
 

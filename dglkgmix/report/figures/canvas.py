@@ -127,7 +127,8 @@ def legend(axes: Axes, handles: Sequence[Any], names: Sequence[str]) -> None:
     matplotlib itself hides labels that start with an underscore.
     """
     shown = [shorten(name) for name in names]
-    room = int(11 * axes.figure.get_size_inches()[0])
+    figure: Any = axes.figure
+    room = int(11 * figure.get_figwidth())
     columns = max(1, min(len(shown), room // (max(map(len, shown), default=0) + 5)))
     # matplotlib fills columns first; readers go along rows.
     order = [i for column in range(columns) for i in range(column, len(shown), columns)]

@@ -1,0 +1,99 @@
+"""``dglkgmix tune``: search for settings."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from dglkgmix.cli.common import emit_json, json_option
+from dglkgmix.errors import ConfigError
+
+
+@click.command(
+    epilog="Example: dglkgmix tune codex-s --space paper-conve --trials 50 --out search",
+    context_settings={"show_default": True},
+)
+@click.argument("source", required=False)
+@click.option("--space", required=True, help="Space file, or paper-conve or paper-tucker.")
+@click.option("--trials", type=click.IntRange(min=1), default=20, help="Trials of the study.")
+@click.option("--out", type=click.Path(path_type=Path), help="Folder of runs and the best recipe.")
+@click.option("--storage", metavar="URL", help="Any Optuna storage. [default: SQLite in --out]")
+@click.option(
+    "--objective",
+    type=click.Choice(["mrr", "low", "mix"]),
+    default="mrr",
+    help="Validation MRR, that of the low degree bin, or both.",
+)
+@click.option("--weight", type=float, default=0.5, help="Of the low bin in the mix.")
+@click.option("--recipe", metavar="NAME", help="What trials start from.")
+@click.option("--set", "sets", multiple=True, metavar="K=V", help="An option of every trial.")
+@click.option("--sampler-seed", type=int, help="Repeatable choices, in a single process.")
+@click.option("--show-space", is_flag=True, help="Print the space file and stop.")
+@click.option("--quiet", is_flag=True, help="No progress on standard error.")
+@json_option
+def tune(source: str | None, space: str, **options: Any) -> None:
+    """Search for the settings of a model on SOURCE with Optuna, by validation.
+
+    Started several times with the same --out, or on several machines with the same --storage, the
+    processes work on one study until it holds --trials trials. Hopeless trials are ended early.
+    The best settings are written to best.toml in --out: a recipe for `dglkgmix train --recipe`.
+
+    A space file lists what may vary, and what all trials share:
+
+    \b
+      [settings]
+      recipe = "codex-s-conve"
+      [space]
+      training.lr = { low = 1e-4, high = 1e-2, log = true }
+      model.input_dropout = [0.1, 0.2, 0.3]
+    """  # noqa: D301 - click reads the backspace
+    from dglkgmix.experiments.space import space_text
+
+    text = space_text(space)
+    if options["show_space"]:
+        click.echo(text, nl=False)
+        return
+    if source is None:
+        raise ConfigError("SOURCE is missing: a catalog name, a folder or a file of triples")
+    if options["out"] is None:
+        raise ConfigError("--out is missing: name the folder for runs and the best recipe")
+    found = _search(text, source, space, options)
+    _print(found, options["as_json"])
+
+
+def _search(text: str, source: str, where: str, options: dict[str, Any]) -> dict[str, Any]:
+    from dglkgmix.experiments.space import parse_space
+    from dglkgmix.experiments.tune import Goal, Search, search, starting_point
+    from dglkgmix.training.config_io import apply_overrides
+
+    space = parse_space(text, where)
+    base = apply_overrides(starting_point(space, source, options["recipe"]), options["sets"])
+    plan = Search(
+        base,
+        space,
+        Goal(options["objective"], options["weight"]),
+        options["out"],
+        options["storage"],
+        options["sampler_seed"],
+    )
+
+    def say(line: str) -> None:
+        if not options["quiet"]:
+            click.echo(line, err=True)
+
+    return search(plan, options["trials"], say)
+
+
+def _print(found: dict[str, Any], as_json: bool) -> None:
+    if as_json:
+        emit_json(found)
+        return
+    if found["best"] is None:
+        raise click.ClickException(f"none of {found['trials']} trials could be completed")
+    best = found["best"]
+    click.echo(f"Best of {found['trials']} trials: number {best['number']}, {best['value']:.4f}")
+    for option, value in best["options"].items():
+        click.echo(f"  {option} = {value}")
+    click.echo(f"Recipe: {found['recipe']}")

@@ -1,0 +1,279 @@
+"""Search for settings with Optuna: trials, pruning, many processes, the best as a recipe."""
+
+from __future__ import annotations
+
+import dataclasses
+import fcntl
+import hashlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from dglkgmix.errors import ConfigError, DependencyError, DglkgmixError, StorageError
+from dglkgmix.experiments.execute import load_graph, train_or_resume
+from dglkgmix.experiments.plan import digest, pretraining_config, slug
+from dglkgmix.experiments.recipes import load_recipe
+from dglkgmix.experiments.space import Space
+from dglkgmix.files import write_atomic
+from dglkgmix.run import Run
+from dglkgmix.training import launch
+from dglkgmix.training.config import Config
+from dglkgmix.training.config_io import dumps, set_option
+from dglkgmix.training.defaults import resolve
+from dglkgmix.training.history import Row
+from dglkgmix.training.progress import Progress
+from dglkgmix.training.results import Result
+from dglkgmix.training.stages import MAIN
+from dglkgmix.training.validation import validate
+
+Objective = Literal["mrr", "low", "mix"]
+TRIALS, PRETRAINED, BEST, STUDY = "trials", "pretrained", "best.toml", "study.db"
+ERROR = "error"
+
+
+@dataclass(frozen=True)
+class Goal:
+    """What is maximised on the validation split.
+
+    Attributes:
+        objective: ``mrr``; ``low``, the MRR of the low bin (degrees 1 to 9); or ``mix``.
+        weight: of the low bin in the mix; the whole split has the rest.
+    """
+
+    objective: Objective = "mrr"
+    weight: float = 0.5
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.weight <= 1:
+            raise ConfigError(f"weight must lie in [0, 1], not {self.weight}")
+
+    def value(self, valid: dict[str, Any] | None) -> float:
+        """The goal's value for an account of the validation split.
+
+        Raises:
+            ConfigError: the data has no validation triples to choose by.
+        """
+        if valid is None:
+            raise ConfigError("the data has no validation triples to choose settings by")
+        mrr: float = valid["overall"]["mrr"]
+        if self.objective == "mrr":
+            return mrr
+        low = valid["bins"]["low"]["mrr"]
+        if low is None:
+            raise ConfigError("no validation query falls into the low bin: take --objective mrr")
+        return float(
+            low if self.objective == "low" else (1 - self.weight) * mrr + self.weight * low
+        )
+
+
+@dataclass(frozen=True)
+class Search:
+    """One search: where, over what and for what.
+
+    Attributes:
+        base: settings that trials start from; the data source, the seed and what was given on the
+            command line stand in it.
+        out: folder of the trials' runs and of ``best.toml``.
+        storage: an Optuna storage; None is a SQLite file in ``out``.
+        sampler_seed: of Optuna's sampler, for a search in one process that can be repeated.
+    """
+
+    base: Config
+    space: Space
+    goal: Goal
+    out: Path
+    storage: str | None = None
+    sampler_seed: int | None = None
+
+    @property
+    def study_name(self) -> str:
+        """The same for every process of this search, another one for other settings."""
+        machine_free = dataclasses.replace(self.base, runtime=Config().runtime)
+        content = repr((dumps(machine_free), self.space.choices, self.goal))
+        key = hashlib.sha256(content.encode()).hexdigest()[:8]
+        return f"{slug(self.base.data.source)}-{key}"
+
+    def run_folder(self, number: int) -> Path:
+        """Where the run of a trial is."""
+        return self.out / TRIALS / f"{self.study_name}-{number:05}"
+
+
+def starting_point(space: Space, source: str, recipe: str | None = None) -> Config:
+    """The settings that trials start from: recipe, then ``[settings]`` of the space."""
+    name = recipe or space.recipe
+    config = Config() if name is None else load_recipe(name)
+    for option, value in ({"data.source": source} | space.settings).items():
+        config = set_option(config, option, value, where="[settings]")
+    validate(config)
+    return config
+
+
+def search(
+    plan: Search, trials: int, say: Callable[[str], None] = lambda line: None
+) -> dict[str, Any]:
+    """Run trials until the study has ``trials`` finished ones, those of other processes included.
+
+    Several processes at the end of a search may finish a trial each, so that the study holds a
+    few more. A trial that fails is reported and counted; after each trial the best settings so far
+    are written to ``best.toml``.
+
+    Returns:
+        ``study``, ``storage``, ``trials`` (finished), ``best`` (``number``, ``value``,
+        ``options``; None where no trial was completed) and ``recipe`` (the file).
+
+    Raises:
+        DependencyError: Optuna is not installed.
+        StorageError: the storage cannot be reached.
+    """
+    optuna = _optuna()
+    kg = load_graph(plan.base.data)
+    plan.out.mkdir(parents=True, exist_ok=True)
+    study = _study(optuna, plan)
+    while _finished(optuna, study) < trials:
+        study.optimize(
+            lambda trial: _trial(optuna, plan, kg, trial),
+            n_trials=1,
+            catch=(DglkgmixError, RuntimeError, MemoryError),
+            callbacks=[lambda study, trial: _report(optuna, plan, study, trial, say)],
+        )
+    return _outcome(optuna, plan, study)
+
+
+def _trial(optuna: Any, plan: Search, kg: Any, trial: Any) -> float:
+    config = plan.base
+    for option, value in plan.space.suggest(trial).items():
+        config = set_option(config, option, value)
+    try:
+        validate(config)
+        config = _with_shared_first_stage(plan, resolve(config, kg))
+        result = _run(plan, kg, config, trial.number, _Pruner(optuna, trial))
+        return plan.goal.value(result.valid)
+    except DglkgmixError as error:
+        trial.set_user_attr(ERROR, str(error))
+        raise
+
+
+def _run(plan: Search, kg: Any, config: Config, number: int, observer: _Pruner) -> Result:
+    path = plan.run_folder(number)
+    # A storage that was started anew counts from 0 again: an older run gives way.
+    return launch.train(kg, config, path, overwrite=path.exists(), observers=[observer])
+
+
+def _with_shared_first_stage(plan: Search, config: Config) -> Config:
+    """Trials whose first stage is the same start from one run of it."""
+    first = pretraining_config(config)
+    if first is None:
+        return config
+    path = plan.out / PRETRAINED / digest(first)[:12]
+    with _locked(path.with_suffix(".lock")):
+        train_or_resume(path, first, Progress())
+    return set_option(config, "pretrain.run", str(path))
+
+
+class _Pruner:
+    """Reports each validation of the main stage and ends a trial that has no hope."""
+
+    def __init__(self, optuna: Any, trial: Any) -> None:
+        self._optuna, self._trial = optuna, trial
+
+    def write(self, row: Row) -> None:
+        if row.stage != MAIN or row.valid_mrr is None:
+            return
+        self._trial.report(row.valid_mrr, row.epoch)
+        if self._trial.should_prune():
+            raise self._optuna.TrialPruned
+
+
+def _study(optuna: Any, plan: Search) -> Any:
+    storage = plan.storage or f"sqlite:///{(plan.out / STUDY).resolve()}"
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    try:
+        # Two processes that create the tables of one file at once would trip over each other.
+        with _locked(plan.out / ".storage.lock"):
+            return optuna.create_study(
+                storage=storage,
+                study_name=plan.study_name,
+                direction="maximize",
+                load_if_exists=True,
+                sampler=optuna.samplers.TPESampler(seed=plan.sampler_seed),
+                pruner=optuna.pruners.MedianPruner(n_startup_trials=5),
+            )
+    except Exception as error:
+        raise StorageError(f"{storage}: the study cannot be opened: {error}") from error
+
+
+def _finished(optuna: Any, study: Any) -> int:
+    running = (optuna.trial.TrialState.RUNNING, optuna.trial.TrialState.WAITING)
+    return sum(trial.state not in running for trial in study.get_trials(deepcopy=False))
+
+
+def _report(optuna: Any, plan: Search, study: Any, trial: Any, say: Callable[[str], None]) -> None:
+    states = optuna.trial.TrialState
+    options = ", ".join(f"{option} = {value}" for option, value in trial.params.items())
+    if trial.state == states.COMPLETE:
+        say(f"trial {trial.number}: {trial.value:.4f} with {options}")
+        _write_best(plan, study)
+    elif trial.state == states.PRUNED:
+        say(f"trial {trial.number}: pruned with {options}")
+    else:
+        reason = trial.user_attrs.get(ERROR, "see the warning above")
+        say(f"trial {trial.number}: FAILED with {options}: {reason}")
+
+
+def _write_best(plan: Search, study: Any) -> None:
+    best = study.best_trial
+    config = plan.base
+    for option, value in best.params.items():
+        config = set_option(config, option, value)
+    head = [
+        "[recipe]",
+        f'about = "The best of a search: trial {best.number} of study {plan.study_name}"',
+        *_expected(plan, best.number),
+    ]
+    write_atomic(plan.out / BEST, ("\n".join(head) + "\n\n" + dumps(config)).encode())
+
+
+def _expected(plan: Search, number: int) -> Iterator[str]:
+    """The best run's test MRR, where that run was made here."""
+    path = plan.run_folder(number)
+    if not (path / "metrics.json").exists():
+        return
+    test = Run.open(path).metrics["test"]
+    if test is not None:
+        yield f"expected = {test['overall']['mrr']!r}"
+        yield 'expected_from = "measured"'
+
+
+def _outcome(optuna: Any, plan: Search, study: Any) -> dict[str, Any]:
+    done = study.get_trials(deepcopy=False, states=(optuna.trial.TrialState.COMPLETE,))
+    best = study.best_trial if done else None
+    if best is not None:
+        _write_best(plan, study)
+    return {
+        "study": plan.study_name,
+        "storage": plan.storage or str(plan.out / STUDY),
+        "trials": _finished(optuna, study),
+        "best": best and {"number": best.number, "value": best.value, "options": best.params},
+        "recipe": str(plan.out / BEST) if best is not None else None,
+    }
+
+
+def _optuna() -> Any:
+    try:
+        import optuna
+    except ImportError as error:
+        raise DependencyError(
+            f"Optuna does not load ({error}): pip install 'dglkgmix[tune]'"
+        ) from None
+    return optuna
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    """Only one process of this machine at a time goes on; others wait."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield

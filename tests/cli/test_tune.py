@@ -1,0 +1,91 @@
+import json
+
+import pytest
+from click.testing import CliRunner
+
+from dglkgmix.cli.tune import tune
+from dglkgmix.errors import ConfigError
+from dglkgmix.experiments.space import space_text
+
+BEST = {"number": 3, "value": 0.25, "options": {"training.lr": 0.5}}
+
+
+@pytest.fixture
+def calls(monkeypatch):
+    made = []
+
+    def search(plan, trials, say):
+        made.append((plan, trials))
+        say("trial 0")
+        return {"study": "x", "storage": "y", "trials": 4, "best": BEST, "recipe": "out/best.toml"}
+
+    monkeypatch.setattr("dglkgmix.experiments.tune.search", search)
+    return made
+
+
+@pytest.fixture
+def space(tmp_path):
+    path = tmp_path / "space.toml"
+    path.write_text("[settings]\ntraining.epochs = 2\n[space]\ntraining.lr = [0.5]\n")
+    return str(path)
+
+
+def test_options_become_a_search(calls, space, tmp_path):
+    found = CliRunner().invoke(
+        tune,
+        [
+            *("world", "--space", space, "--trials", "4", "--out", str(tmp_path / "out")),
+            *("--objective", "mix", "--weight", "0.25", "--storage", "sqlite:///x.db"),
+            *("--set", "training.epochs=7", "--set", "model.decoder=rescal", "--sampler-seed", "5"),
+        ],
+    )
+    assert found.exit_code == 0, found.output
+    ((plan, trials),) = calls
+    assert (trials, plan.storage, plan.sampler_seed) == (4, "sqlite:///x.db", 5)
+    assert (plan.goal.objective, plan.goal.weight) == ("mix", 0.25)
+    assert (plan.base.data.source, plan.base.model.decoder) == ("world", "rescal")
+    assert plan.base.training.epochs == 7
+    assert found.stdout.splitlines() == [
+        "Best of 4 trials: number 3, 0.2500",
+        "  training.lr = 0.5",
+        "Recipe: out/best.toml",
+    ]
+    assert found.stderr == "trial 0\n"
+
+
+def test_json_and_quiet(calls, space, tmp_path):
+    found = CliRunner().invoke(
+        tune, ["world", "--space", space, "--out", str(tmp_path), "--json", "--quiet"]
+    )
+    assert json.loads(found.stdout)["best"] == BEST
+    assert found.stderr == ""
+
+
+def test_no_completed_trial_is_a_failure(space, tmp_path, monkeypatch):
+    empty = {"trials": 4, "best": None, "recipe": None}
+    monkeypatch.setattr("dglkgmix.experiments.tune.search", lambda *a, **k: empty)
+    found = CliRunner().invoke(tune, ["world", "--space", space, "--out", str(tmp_path)])
+    assert found.exit_code == 1
+    assert "none of 4 trials could be completed" in found.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--space", "paper-conve", "--out", "x"], "SOURCE is missing"),
+        (["world", "--space", "paper-conve"], "--out is missing"),
+        (["world", "--space", "paper-cnve", "--out", "x"], "did you mean paper-conve"),
+    ],
+)
+def test_what_is_missing_is_named(arguments, message):
+    found = CliRunner().invoke(tune, arguments)
+    assert isinstance(found.exception, ConfigError)
+    assert message in str(found.exception)
+
+
+def test_the_packaged_space_can_be_shown_and_help_has_an_example():
+    found = CliRunner().invoke(tune, ["--space", "paper-tucker", "--show-space"])
+    assert found.stdout == space_text("paper-tucker")
+    text = CliRunner().invoke(tune, ["--help"]).stdout
+    assert "Example: dglkgmix tune" in text
+    assert "training.lr = { low = 1e-4, high = 1e-2, log = true }" in text

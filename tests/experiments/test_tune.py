@@ -1,0 +1,189 @@
+import multiprocessing
+import sys
+
+import pytest
+
+from dglkgmix.errors import ConfigError, DependencyError, StorageError
+from dglkgmix.experiments.recipes import read_recipe
+from dglkgmix.experiments.space import parse_space
+from dglkgmix.experiments.tune import Goal, Search, search, starting_point
+from dglkgmix.run import Run
+
+SPACE = """
+[settings]
+model.decoder = "distmult"
+runtime.threads = 1
+training.epochs = 2
+training.batch_size = 16
+training.validate_every = 1
+pretrain.enabled = true
+pretrain.epochs = 1
+pretrain.lr = 0.01
+[space]
+model.entity_dim = [4, 8]
+training.lr = { low = 1e-3, high = 1e-1, log = true }
+"""
+
+
+def plan_of(out, source, text=SPACE, goal=None, **options):
+    space = parse_space(text)
+    return Search(starting_point(space, str(source)), space, goal or Goal(), out, **options)
+
+
+@pytest.fixture(scope="module")
+def searched(data, tmp_path_factory):
+    plan = plan_of(tmp_path_factory.mktemp("search"), data, sampler_seed=0)
+    said = []
+    return plan, search(plan, 4, said.append), said
+
+
+def values(plan, numbers):
+    runs = [Run.open(plan.run_folder(number)) for number in numbers]
+    return [run.metrics["valid"]["overall"]["mrr"] for run in runs]
+
+
+def test_the_best_trial_is_the_one_with_the_best_validation(searched):
+    plan, found, said = searched
+    assert found["trials"] == 4
+    mrr = values(plan, range(4))
+    assert found["best"]["value"] == max(mrr)
+    assert mrr[found["best"]["number"]] == max(mrr)
+    assert len(said) == 4
+    assert said[0].startswith(f"trial 0: {mrr[0]:.4f} with model.entity_dim = ")
+
+
+def test_the_best_settings_are_a_recipe(searched, data):
+    plan, found, _ = searched
+    recipe = read_recipe(found["recipe"])
+    number = found["best"]["number"]
+    run = Run.open(plan.run_folder(number))
+    assert recipe.config.training.lr == run.config.training.lr
+    assert recipe.config.model.entity_dim == run.config.model.entity_dim
+    assert recipe.config.data.source == str(data)
+    assert recipe.expected == run.metrics["test"]["overall"]["mrr"]
+    assert recipe.expected_from == "measured"
+    assert recipe.config.pretrain.run == ""
+
+
+def test_trials_with_the_same_first_stage_share_it(searched):
+    plan, _, _ = searched
+    dims = {Run.open(path).config.model.entity_dim for path in (plan.out / "trials").iterdir()}
+    firsts = [path for path in (plan.out / "pretrained").iterdir() if path.is_dir()]
+    assert len(firsts) == len(dims) < 4
+
+
+def test_a_search_goes_on_where_it_stopped(searched):
+    plan, found, _ = searched
+    said = []
+    assert search(plan, 4, said.append) == found
+    assert said == []
+    assert search(plan, 5, said.append)["trials"] == 5
+    assert len(said) == 1
+
+
+def test_another_space_is_another_study(searched, data):
+    plan, _, _ = searched
+    names = {
+        plan.study_name,
+        plan_of(plan.out, data, SPACE.replace("[4, 8]", "[4]")).study_name,
+        plan_of(plan.out, data, goal=Goal("low")).study_name,
+        plan_of(plan.out, data, SPACE.replace("epochs = 2", "epochs = 3")).study_name,
+    }
+    assert len(names) == 4
+    assert plan_of(plan.out, data).study_name == plan.study_name
+    one_thread = SPACE.replace("runtime.threads = 1", 'runtime.device = "cpu"')
+    assert plan_of(plan.out, data, one_thread).study_name == plan.study_name
+
+
+def test_a_failing_trial_is_told_and_the_rest_goes_on(data, tmp_path):
+    text = SPACE.replace("{ low = 1e-3, high = 1e-1, log = true }", "[1e30]")
+    said = []
+    found = search(plan_of(tmp_path, data, text), 2, said.append)
+    assert (found["trials"], found["best"], found["recipe"]) == (2, None, None)
+    assert all("FAILED" in line and "loss is" in line for line in said)
+    assert not (tmp_path / "best.toml").exists()
+
+
+def test_a_hopeless_trial_is_pruned(data, tmp_path, monkeypatch):
+    import optuna
+
+    monkeypatch.setattr(optuna.trial.Trial, "should_prune", lambda trial: trial.number == 1)
+    said = []
+    plan = plan_of(tmp_path, data)
+    search(plan, 2, said.append)
+    assert "pruned" in said[1]
+    assert not Run.open(plan.run_folder(1)).finished
+    study = optuna.load_study(
+        study_name=plan.study_name, storage=f"sqlite:///{tmp_path / 'study.db'}"
+    )
+    first, second = study.trials
+    history = Run.open(plan.run_folder(0)).history
+    reported = {row["epoch"]: row["valid_mrr"] for row in history}
+    assert first.intermediate_values == pytest.approx(reported)
+    assert list(second.intermediate_values) == [1]
+
+
+def test_goals():
+    valid = {"overall": {"mrr": 0.4}, "bins": {"low": {"mrr": 0.1}}}
+    assert Goal().value(valid) == 0.4
+    assert Goal("low").value(valid) == 0.1
+    assert Goal("mix", 0.25).value(valid) == pytest.approx(0.75 * 0.4 + 0.25 * 0.1)
+    with pytest.raises(ConfigError, match="no validation triples"):
+        Goal().value(None)
+    with pytest.raises(ConfigError, match="no validation query falls into the low bin"):
+        Goal("mix").value({"overall": {"mrr": 0.4}, "bins": {"low": {"mrr": None}}})
+    with pytest.raises(ConfigError, match="weight must lie in"):
+        Goal("mix", 1.5)
+
+
+def test_a_storage_that_cannot_be_opened_is_named(data, tmp_path):
+    plan = plan_of(tmp_path, data, storage="sqlite:////nowhere/at/all.db")
+    with pytest.raises(StorageError, match=r"nowhere/at/all\.db: the study cannot be opened"):
+        search(plan, 1)
+
+
+def test_without_optuna_the_extra_is_named(data, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "optuna", None)
+    with pytest.raises(DependencyError, match=r"pip install 'dglkgmix\[tune\]'"):
+        search(plan_of(tmp_path, data), 1)
+
+
+WORLD = """
+[settings]
+model.decoder = "distmult"
+runtime.threads = 1
+training.epochs = 4
+training.validate_every = 1
+[space]
+model.entity_dim = [8, 16]
+training.lr = { low = 1e-3, high = 1e-1, log = true }
+strategy.name = ["standard", "mixup", "oversample"]
+"""
+
+
+def _search_world(out):
+    search(plan_of(out, "world", WORLD), 10)
+
+
+@pytest.mark.long
+@pytest.mark.timeout(1200)
+def test_ten_trials_on_world_by_two_processes_on_one_file(tmp_path):
+    import optuna
+
+    context = multiprocessing.get_context("spawn")
+    processes = [context.Process(target=_search_world, args=(tmp_path,)) for _ in range(2)]
+    for process in processes:
+        process.start()
+    for process in processes:
+        process.join()
+    assert [process.exitcode for process in processes] == [0, 0]
+    name = plan_of(tmp_path, "world", WORLD).study_name
+    study = optuna.load_study(study_name=name, storage=f"sqlite:///{tmp_path / 'study.db'}")
+    states = [trial.state.name for trial in study.trials]
+    assert 10 <= len(states) <= 11
+    assert set(states) <= {"COMPLETE", "PRUNED"}
+    begun = [(trial.datetime_start, trial.datetime_complete) for trial in study.trials]
+    assert any(a[0] < b[0] < a[1] for a in begun for b in begun), "the processes took turns"
+    recipe = read_recipe(str(tmp_path / "best.toml"))
+    assert recipe.config.training.lr == study.best_params["training.lr"]
+    assert recipe.config.data.source == "world"
