@@ -76,8 +76,18 @@ FULL = (
 )
 
 
-@pytest.mark.parametrize("strategy", ["standard", "mixup", "oversample", "reweight", "focal"])
-@pytest.mark.parametrize("swa", ["true", "false"])
+@pytest.mark.parametrize(
+    ("strategy", "swa"),
+    [
+        ("standard", "true"),
+        ("standard", "false"),
+        ("mixup", "true"),
+        ("mixup", "false"),
+        ("oversample", "true"),
+        ("reweight", "false"),
+        ("focal", "true"),
+    ],
+)
 def test_a_stop_and_a_resume_give_the_bits_of_one_go(
     graph: KnowledgeGraph, tmp_path: Path, strategy: str, swa: str
 ) -> None:
