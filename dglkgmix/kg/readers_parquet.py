@@ -24,18 +24,27 @@ def read_parquet(source: Any, name: str, options: ReadOptions) -> TripleTable:
             empty string.
     """
     try:
-        file = pq.ParquetFile(source)
-        _, positions = choose_columns(options.columns, file.schema_arrow.names, name)
-        fields = [file.schema_arrow.field(at) for at in positions]
-        for role, field in zip(ROLES, fields, strict=True):
-            _check_type(field, role, name)
-        table = file.read([field.name for field in fields])
-    except (pa.ArrowException, OSError) as error:
+        columns = _read_columns(source, name, options)
+        encoded = [_encode(c, role, name) for c, role in zip(columns, ROLES, strict=True)]
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         raise DataError(f"{name}: not a readable Parquet file: {error}") from None
-    columns = [table.column(field.name) for field in fields]
-    encoded = [_encode(c, role, name) for c, role in zip(columns, ROLES, strict=True)]
     names, codes = unify([part[0] for part in encoded], [part[1] for part in encoded])
     return TripleTable(names, np.stack(codes, 1))
+
+
+def _read_columns(source: Any, name: str, options: ReadOptions) -> list[pa.ChunkedArray]:
+    """The columns of heads, relations and tails, fully validated."""
+    file = pq.ParquetFile(source)
+    schema = file.schema_arrow
+    _, positions = choose_columns(options.columns, schema.names, name)
+    fields = [schema.field(at) for at in positions]
+    for role, field in zip(ROLES, fields, strict=True):
+        _check_type(field, role, name)
+        if schema.names.count(field.name) > 1:
+            raise DataError(f"{name}: several columns are named {field.name!r}")
+    table = file.read([field.name for field in fields])
+    table.validate(full=True)
+    return [table.column(field.name) for field in fields]
 
 
 def _check_type(field: pa.Field, role: str, name: str) -> None:
@@ -62,10 +71,6 @@ def _encode(column: pa.ChunkedArray, role: str, name: str) -> tuple[pa.Array, Co
         row = pc.index(bad, True).as_py()
         what = "null" if texts[row].as_py() is None else "empty"
         raise DataError(f"{name}:{row + 1}: the {role} is {what}")
-    try:
-        texts.validate(full=True)
-    except pa.ArrowInvalid as error:
-        raise DataError(f"{name}: the {role} column holds invalid UTF-8: {error}") from None
     encoded = texts.combine_chunks().dictionary_encode()
     if isinstance(encoded, pa.ChunkedArray):
         encoded = encoded.combine_chunks()
