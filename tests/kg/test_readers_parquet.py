@@ -76,7 +76,7 @@ def test_values_that_are_no_names(tmp_path: Path, values: pa.Array, what: str) -
 def test_invalid_utf8_and_columns_of_one_name(tmp_path: Path) -> None:
     a = pa.array(["a"])
     bad = pa.array([b"\xff"]).view(pa.string())
-    with pytest.raises(DataError, match="f: not a readable Parquet file: .*UTF8"):
+    with pytest.raises(DataError, match=r"f: not a readable Parquet file: .*UTF8"):
         read(write(tmp_path, head=a, relation=bad, tail=a))
     pq.write_table(pa.table([a, a, a], names=["x", "x", "y"]), tmp_path / "x.parquet")
     with pytest.raises(DataError, match="f: several columns are named 'x'"):
