@@ -15,7 +15,7 @@ from dglkgmix.training.config import TrainingConfig
 from dglkgmix.training.losses import Offsets, Positives, l2, n3, reduced
 from dglkgmix.training.objectives import Objective, objective
 from dglkgmix.training.prepared import PreparedBatch, candidates, prepare
-from dglkgmix.training.scoring import bias_of, scores_of_candidates
+from dglkgmix.training.scoring import TableVectors, bias_of, scores_of_candidates
 from dglkgmix.training.strategies import Strategy, SyntheticBatch
 
 
@@ -61,10 +61,13 @@ def batch_loss(
     if not isinstance(batch, PreparedBatch):
         batch = prepare(batch, strategy, training, model.num_entities)
     batch = batch.to(vectors.entities.device)
+    vectors = TableVectors.of(vectors)
     scorer = _Scorer(model, vectors, objective(training, strategy.focus, model.num_entities))
-    kg = reduced(scorer.real(batch) * batch.scale, batch.terms, training.reduction)
+    # Mixed queries first: going back, the real ones' gradient of the whole table is then there
+    # when the few rows of the mixed ones are added to it.
     mixed = scorer.mixed(batch, with_bias=strategy.config.synthetic_bias)
     mixed = reduced(mixed, _size(batch.synthetic), training.reduction)
+    kg = reduced(scorer.real(batch) * batch.scale, batch.terms, training.reduction)
     loss = kg + strategy.config.synthetic_weight * mixed
     if training.n3 or training.l2:
         penalty = _penalty(model, vectors, batch.batch, training)
@@ -88,7 +91,7 @@ class _Scorer:
     """Sums of terms of one batch."""
 
     model: LinkPredictor
-    vectors: Vectors
+    vectors: TableVectors
     objective: Objective
 
     def real(self, item: PreparedBatch) -> Tensor:
@@ -134,10 +137,10 @@ class _Scorer:
         with_bias: bool,
     ) -> Tensor:
         """Σ of the terms of queries (B, D) against all entities."""
-        entities, bias = self.vectors.entities, bias_of(self.model, with_bias)
+        table, bias = self.vectors.table, bias_of(self.model, wanted=with_bias)
         if self.model.decoder.is_bilinear:
-            return self.objective.of_products(query, entities, bias, positives, offsets=offsets)
-        scores = self.model.decoder.score_all(query, entities, bias)
+            return self.objective.of_products(query, table, bias, positives, offsets=offsets)
+        scores = self.model.decoder.score_all(query, self.vectors.entities, bias)
         return self.objective.of_scores(scores, positives, offsets=offsets)
 
 

@@ -13,6 +13,7 @@ from dglkgmix.training.losses import (
     Offsets,
     Positives,
     Softmax,
+    Table,
     Targets,
     bce_terms,
     one_to_k_bce,
@@ -38,13 +39,13 @@ class Objective(Protocol):
     def of_products(
         self,
         query: Tensor,
-        entities: Tensor,
+        table: Table,
         bias: Tensor | None,
         positives: Positives,
         *,
         offsets: Offsets | None = None,
     ) -> Tensor:
-        """1-N, from queries (B, D), entities (E, D) and bias (E,)."""
+        """1-N, from queries (B, D), table (E, D) and bias (E,)."""
         ...
 
     def of_scores(
@@ -73,7 +74,7 @@ class Binary:
     def of_products(
         self,
         query: Tensor,
-        entities: Tensor,
+        table: Table,
         bias: Tensor | None,
         positives: Positives,
         *,
@@ -81,7 +82,7 @@ class Binary:
     ) -> Tensor:
         """Σ over B x E terms."""
         _refuse(offsets)
-        return one_to_n_bce(query, entities, bias, positives, self._terms)
+        return one_to_n_bce(query, table, bias, positives, self._terms)
 
     def of_scores(
         self, scores: Tensor, positives: Positives, *, offsets: Offsets | None = None
@@ -110,14 +111,14 @@ class CrossEntropy:
     def of_products(
         self,
         query: Tensor,
-        entities: Tensor,
+        table: Table,
         bias: Tensor | None,
         positives: Positives,
         *,
         offsets: Offsets | None = None,
     ) -> Tensor:
         """Σ over P terms."""
-        return one_to_n_ce(query, entities, bias, positives, self._softmax, offsets=offsets)
+        return one_to_n_ce(query, table, bias, positives, self._softmax, offsets=offsets)
 
     def of_scores(
         self, scores: Tensor, positives: Positives, *, offsets: Offsets | None = None

@@ -1,13 +1,17 @@
-"""Scores of queries against all entities or against candidates, the cheaper way."""
+"""Vectors and scores as losses take them: one gradient of the entity table, the cheaper product."""
 
 from __future__ import annotations
 
+import dataclasses
+from dataclasses import dataclass, field
+
 import torch
 from torch import Tensor
+from torch.nn import functional
 
 from dglkgmix.models.encoder import Vectors
 from dglkgmix.models.link_predictor import LinkPredictor
-from dglkgmix.training.losses import candidate_scores
+from dglkgmix.training.losses import Table, candidate_scores
 
 # A product with all entities costs per score about this fraction of what a gathered candidate
 # costs, gradients included: 1/20 in float32 on the CPU (measured at d = 200), less elsewhere.
@@ -15,27 +19,60 @@ _PRODUCT_ADVANTAGE = {"cpu": 20}
 _PRODUCT_ADVANTAGE_ELSEWHERE = 100
 
 
-def bias_of(model: LinkPredictor, wanted: bool) -> Tensor | None:
+@dataclass(frozen=True)
+class TableVectors(Vectors):
+    """Vectors whose look-ups of entities share one gradient of the table.
+
+    With ``sparse`` that gradient is sparse, as long as no loss reads the whole table; that of the
+    relations never is.
+    """
+
+    table: Table = field(kw_only=True)
+
+    @classmethod
+    def of(cls, vectors: Vectors) -> TableVectors:
+        """The same vectors, for the losses of one batch."""
+        given = {part.name: getattr(vectors, part.name) for part in dataclasses.fields(Vectors)}
+        return cls(**given, table=Table(vectors.entities, sparse=vectors.sparse))
+
+    def entity(self, ids: Tensor) -> Tensor:
+        """Vectors (..., De) of entity ids (...)."""
+        return self.table.rows(self.rows_of(ids))
+
+    def relation(self, ids: Tensor) -> Tensor:
+        """Vectors (..., Dr) of relation ids (...), reciprocal ones included."""
+        return functional.embedding(ids, self.relations)
+
+    def rows_of(self, ids: Tensor) -> Tensor:
+        """Rows (...) of entity ids (...) in the table."""
+        return ids if self.position is None else self.position[ids]
+
+
+def bias_of(model: LinkPredictor, *, wanted: bool) -> Tensor | None:
     """The per-entity bias (E,) where there is one and it is wanted."""
     return model.bias if wanted else None
 
 
 def scores_of_candidates(
-    model: LinkPredictor, vectors: Vectors, query: Tensor, candidates: Tensor, *, with_bias: bool
+    model: LinkPredictor,
+    vectors: TableVectors,
+    query: Tensor,
+    candidates: Tensor,
+    *,
+    with_bias: bool,
 ) -> Tensor:
     """Scores (B, K) in float32 or wider of queries (B, D) against candidate ids (B, K).
 
     Through all entities where that is cheaper, else through the candidates alone.
     """
     if not model.decoder.is_bilinear:
-        return _wide(model.score(vectors, query, candidates, with_bias))
-    if full_product_pays(vectors, candidates):
+        scores = _wide(model.score(vectors, query, candidates, with_bias=False))
+    elif full_product_pays(vectors, candidates):
         scores = _wide(model.decoder.score_all(query, vectors.entities, None))
         scores = scores.gather(1, candidates)
     else:
-        rows = candidates if vectors.position is None else vectors.position[candidates]
-        scores = candidate_scores(query, vectors.entities, rows, sparse=vectors.sparse)
-    bias = bias_of(model, with_bias)
+        scores = candidate_scores(query, vectors.table, vectors.rows_of(candidates))
+    bias = bias_of(model, wanted=with_bias)
     if bias is None:
         return scores
     # Unlike bias[candidates], whose gradient is summed in no fixed order.

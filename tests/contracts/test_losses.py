@@ -15,6 +15,7 @@ from dglkgmix.training.losses import (
     Offsets,
     Positives,
     Softmax,
+    Table,
     Targets,
     bce_terms,
     l2,
@@ -65,7 +66,7 @@ def cases() -> dict[str, tuple[Callable[..., Tensor], tuple[tuple[int, ...], ...
         products, pairs = shapes("query", "entities", "bias"), shapes("positive", "negatives")
         made |= {
             f"one_to_n_bce{suffix}": (
-                lambda q, e, b, t=terms: one_to_n_bce(q, e, b, POSITIVES, t),
+                lambda q, e, b, t=terms: one_to_n_bce(q, Table(e), b, POSITIVES, t),
                 products,
             ),
             f"one_to_n_bce_scores{suffix}": (
@@ -73,7 +74,9 @@ def cases() -> dict[str, tuple[Callable[..., Tensor], tuple[tuple[int, ...], ...
                 shapes("scores"),
             ),
             f"one_to_n_ce{suffix}": (
-                lambda q, e, b, s=softmax: one_to_n_ce(q, e, b, POSITIVES, s, offsets=OFFSETS),
+                lambda q, e, b, s=softmax: one_to_n_ce(
+                    q, Table(e), b, POSITIVES, s, offsets=OFFSETS
+                ),
                 products,
             ),
             f"one_to_n_ce_scores{suffix}": (
@@ -99,6 +102,7 @@ HELPERS = {
     "Offsets",
     "Positives",
     "Softmax",
+    "Table",
     "Targets",
     "Terms",
     "bce_terms",

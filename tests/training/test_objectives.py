@@ -12,6 +12,7 @@ from dglkgmix.training.losses import (
     Offsets,
     Positives,
     Softmax,
+    Table,
     Targets,
     bce_terms,
     one_to_k_bce,
@@ -39,10 +40,11 @@ def inputs() -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
 def test_binary(inputs, focus) -> None:
     loss, terms = objective(BINARY, focus, 5), bce_terms(Targets.smoothed(0.1, "auto", 5), focus)
     query, entities, bias = inputs
+    tabled = (query, Table(entities), bias)
     scores = query @ entities.T + bias
     mask = torch.tensor([[True, False, True, True], [True] * 4])
     expected = one_to_n_bce_scores(scores, POSITIVES, terms)
-    torch.testing.assert_close(loss.of_products(*inputs, POSITIVES), expected)
+    torch.testing.assert_close(loss.of_products(*tabled, POSITIVES), expected)
     torch.testing.assert_close(loss.of_scores(scores, POSITIVES), expected)
     torch.testing.assert_close(
         loss.of_candidates(scores, mask, weights=None),
@@ -56,11 +58,12 @@ def test_binary(inputs, focus) -> None:
 def test_softmax(inputs, focus) -> None:
     loss, softmax = objective(SOFTMAX, focus, 5), Softmax(0.1, 5, focus)
     query, entities, bias = inputs
+    tabled = (query, Table(entities), bias)
     scores = query @ entities.T + bias
     mask = torch.tensor([[True, False, True, True], [True] * 4])
     expected = one_to_n_ce_scores(scores, POSITIVES, softmax)
     for offsets in (None, NOTHING):
-        mine = loss.of_products(*inputs, POSITIVES, offsets=offsets)
+        mine = loss.of_products(*tabled, POSITIVES, offsets=offsets)
         torch.testing.assert_close(mine, expected)
         torch.testing.assert_close(loss.of_scores(scores, POSITIVES, offsets=offsets), expected)
     torch.testing.assert_close(
@@ -72,8 +75,10 @@ def test_softmax(inputs, focus) -> None:
 
 def test_what_a_loss_cannot_do_is_refused(inputs) -> None:
     binary, softmax = objective(BINARY, None, 5), objective(SOFTMAX, None, 5)
+    query, entities, bias = inputs
+    tabled = (query, Table(entities), bias)
     with pytest.raises(ConfigError, match="softmax"):
-        binary.of_products(*inputs, POSITIVES, offsets=NOTHING)
+        binary.of_products(*tabled, POSITIVES, offsets=NOTHING)
     with pytest.raises(ConfigError, match="softmax"):
         binary.of_scores(torch.zeros(2, 5), POSITIVES, offsets=NOTHING)
     with pytest.raises(TypeError, match="candidates"):

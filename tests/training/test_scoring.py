@@ -10,7 +10,7 @@ import torch
 from dglkgmix.models.link_predictor import LinkPredictor
 from dglkgmix.training import scoring
 from dglkgmix.training.config import ModelConfig
-from dglkgmix.training.scoring import full_product_pays, scores_of_candidates
+from dglkgmix.training.scoring import TableVectors, full_product_pays, scores_of_candidates
 
 CANDIDATES = torch.randint(20, (6, 5), generator=torch.Generator().manual_seed(0))
 
@@ -29,7 +29,7 @@ def build(graph, decoder: str, *, bias: bool) -> LinkPredictor:
 def test_both_ways_are_the_models_scores(graph, monkeypatch, decoder, bias, advantage) -> None:
     monkeypatch.setattr(scoring, "_PRODUCT_ADVANTAGE", {"cpu": advantage})
     model = build(graph, decoder, bias=bias)
-    vectors = model.encode()
+    vectors = TableVectors.of(model.encode())
     query = model.query(vectors, torch.arange(6), torch.tensor([0, 1, 2, 3, 0, 1]))
     for with_bias in (True, False):
         scores = scores_of_candidates(model, vectors, query, CANDIDATES, with_bias=with_bias)
@@ -50,7 +50,7 @@ def test_both_ways_are_the_models_scores(graph, monkeypatch, decoder, bias, adva
 
 def test_the_choice(graph) -> None:
     """20 entities: all of them are cheap enough for 5 candidates, not where few are encoded."""
-    vectors = build(graph, "distmult", bias=False).encode()
+    vectors = TableVectors.of(build(graph, "distmult", bias=False).encode())
     assert full_product_pays(vectors, CANDIDATES)
     assert full_product_pays(vectors, CANDIDATES[:, :1])
     many = dataclasses.replace(vectors, entities=torch.empty(101, 8))
@@ -68,6 +68,7 @@ def test_entities_in_another_order(graph) -> None:
     position = torch.empty(20, dtype=torch.long)
     position[order] = torch.arange(20)
     shuffled = dataclasses.replace(vectors, entities=vectors.entities[order], position=position)
+    shuffled = TableVectors.of(shuffled)
     query = model.query(vectors, torch.arange(6), torch.zeros(6, dtype=torch.long))
     scores = scores_of_candidates(model, shuffled, query, CANDIDATES, with_bias=True)
     torch.testing.assert_close(scores, model.score(vectors, query, CANDIDATES))
@@ -76,6 +77,27 @@ def test_entities_in_another_order(graph) -> None:
 def test_sparse_gradients_where_the_vectors_ask_for_them(graph) -> None:
     model = build(graph, "distmult", bias=False)
     vectors = dataclasses.replace(model.encode(), sparse=True)
-    query = torch.randn(6, 8)
+    vectors = TableVectors.of(vectors)
+    query = model.query(vectors, torch.arange(6), torch.zeros(6, dtype=torch.long))
     scores_of_candidates(model, vectors, query, CANDIDATES, with_bias=False).sum().backward()
     assert model.encoder.entity_table.grad.is_sparse
+    assert not model.encoder.relation_table.grad.is_sparse
+
+
+@pytest.mark.parametrize("decoder", ["distmult", "tucker", "transe"])
+def test_vectors_are_what_they_were(graph, decoder: str) -> None:
+    model = build(graph, decoder, bias=False)
+    plain, vectors = model.encode(), TableVectors.of(model.encode())
+    ids = torch.tensor([[0, 3], [1, 1]])
+    assert torch.equal(vectors.entity(ids), plain.entity(ids))
+    assert torch.equal(vectors.relation(ids), plain.relation(ids))
+    upstream = torch.randn(2, 2, 8, generator=torch.Generator().manual_seed(0))
+    tables = (model.encoder.entity_table, model.encoder.relation_table)
+    for mine, other in zip(
+        *(
+            torch.autograd.grad(v.entity(ids) * v.relation(ids), tables, upstream)
+            for v in (vectors, plain)
+        ),
+        strict=True,
+    ):
+        torch.testing.assert_close(mine, other)

@@ -15,6 +15,7 @@ from dglkgmix.training.losses.partition import Offsets
 from dglkgmix.training.losses.penalties import l2, n3
 from dglkgmix.training.losses.pointwise import Focus, Terms, bce_terms
 from dglkgmix.training.losses.softmax import Softmax
+from dglkgmix.training.losses.table import Table
 from dglkgmix.training.losses.targets import Targets, reduced, softmax_smoothing
 
 __all__ = [
@@ -22,6 +23,7 @@ __all__ = [
     "Offsets",
     "Positives",
     "Softmax",
+    "Table",
     "Targets",
     "Terms",
     "bce_terms",

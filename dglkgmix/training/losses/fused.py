@@ -18,6 +18,7 @@ from torch.autograd.function import once_differentiable
 
 from dglkgmix.training.losses.pointwise import Terms
 from dglkgmix.training.losses.products import Gradients, Products, places_in_blocks
+from dglkgmix.training.losses.table import Table
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,37 +37,50 @@ class Positives:
 
 
 class FusedTerms(Function):
-    """Sum of weighted terms of all scores ``query @ entities.T + bias``, a scalar."""
+    """Sum of weighted terms of all scores ``query @ table.T + bias``, a scalar."""
 
     @staticmethod
     def forward(  # noqa: PLR0917 - autograd passes them by position
         ctx: Any,
         query: Tensor,
-        entities: Tensor,
+        _: Tensor,
         bias: Tensor | None,
+        table: Table,
         positives: Positives,
         terms: Terms,
     ) -> Tensor:
-        """Shapes: query (B, D), entities (E, D), bias (E,)."""
-        products = Products(query, entities, bias)
-        gradients = Gradients(products, ctx.needs_input_grad[:3])
-        blocks = products.blocks()
-        buffer = products.buffer(blocks[0].stop)
-        total = buffer.new_zeros(())
-        places = places_in_blocks(positives.rows, positives.tails, blocks, len(query))
-        for block, (flat, index) in zip(blocks, places, strict=True):
-            scores = products.scores(block, buffer)
-            weights = None if positives.weights is None else positives.weights[index]
-            total += terms_to_gradient_(scores, flat, weights, terms)
-            gradients.add(block, scores)
-        ctx.save_for_backward(*gradients.tensors())
+        """Shapes: query (B, D), the table's anchor, bias (E,), table (E, D)."""
+        ctx.table, ctx.products = table, Products(query, table.values, bias)
+        ctx.recipe = positives, terms, ctx.needs_input_grad[:3]
+        total, ctx.gradients = _pass(ctx.products, *ctx.recipe)
         return total
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, upstream: Tensor) -> tuple[Tensor | None, ...]:
         """Gradients times the upstream scalar."""
-        return *(_scaled(gradient, upstream) for gradient in ctx.saved_tensors), None, None
+        # The first call gives its gradients away; a graph that is kept makes them again.
+        gradients = ctx.gradients or _pass(ctx.products, *ctx.recipe)[1]
+        ctx.gradients = None
+        gradients.scale(upstream)
+        return *gradients.give(ctx.table), None, None, None
+
+
+def _pass(
+    products: Products, positives: Positives, terms: Terms, wanted: tuple[bool, bool, bool]
+) -> tuple[Tensor, Gradients]:
+    """The sum and its gradients, a block of entities at a time."""
+    gradients = Gradients(products, wanted)
+    blocks = products.blocks()
+    buffer = products.buffer(blocks[0].stop)
+    total = buffer.new_zeros(())
+    places = places_in_blocks(positives.rows, positives.tails, blocks, len(products.query))
+    for block, (flat, index) in zip(blocks, places, strict=True):
+        scores = products.scores(block, buffer)
+        weights = None if positives.weights is None else positives.weights[index]
+        total += terms_to_gradient_(scores, flat, weights, terms)
+        gradients.add(block, scores)
+    return total, gradients
 
 
 class FusedScores(Function):
@@ -85,7 +99,7 @@ class FusedScores(Function):
     @once_differentiable
     def backward(ctx: Any, upstream: Tensor) -> tuple[Tensor | None, None, None]:
         """Gradient times the upstream scalar."""
-        return _scaled(ctx.saved_tensors[0], upstream), None, None
+        return ctx.saved_tensors[0] * upstream, None, None
 
 
 def terms_to_gradient_(
@@ -100,10 +114,3 @@ def terms_to_gradient_(
     total = terms.negatives_(scores) + corrected
     flat.index_add_(0, places, gradient)
     return total
-
-
-def _scaled(gradient: Tensor | None, upstream: Tensor) -> Tensor | None:
-    # Comparing waits for other devices; on the CPU it spares a pass over the entity table.
-    if gradient is None or (upstream.device.type == "cpu" and upstream == 1):
-        return gradient
-    return gradient * upstream

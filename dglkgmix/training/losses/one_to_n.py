@@ -15,16 +15,17 @@ from dglkgmix.training.losses.fused import FusedScores, FusedTerms, Positives
 from dglkgmix.training.losses.partition import Offsets, RowStatistics
 from dglkgmix.training.losses.pointwise import Terms
 from dglkgmix.training.losses.softmax import Softmax
+from dglkgmix.training.losses.table import Table
 
 
 def one_to_n_bce(
-    query: Tensor, entities: Tensor, bias: Tensor | None, positives: Positives, terms: Terms
+    query: Tensor, table: Table, bias: Tensor | None, positives: Positives, terms: Terms
 ) -> Tensor:
-    """Binary cross-entropy of the scores ``query @ entities.T + bias``.
+    """Binary cross-entropy of the scores ``query @ table.T + bias``.
 
-    Shapes: query (B, D), entities (E, D), bias (E,). Nothing of size B x E is kept.
+    Shapes: query (B, D), table (E, D), bias (E,). Nothing of size B x E is kept.
     """
-    inputs = (query, entities, bias, positives, terms)
+    inputs = (query, table.anchor, bias, table, positives, terms)
     total: Tensor = FusedTerms.apply(*inputs)  # type: ignore[no-untyped-call]
     return total
 
@@ -38,21 +39,22 @@ def one_to_n_bce_scores(scores: Tensor, positives: Positives, terms: Terms) -> T
 
 def one_to_n_ce(
     query: Tensor,
-    entities: Tensor,
+    table: Table,
     bias: Tensor | None,
     positives: Positives,
     softmax: Softmax,
     *,
     offsets: Offsets | None = None,
 ) -> Tensor:
-    """Softmax cross-entropy of each positive over the scores ``query @ entities.T + bias``.
+    """Softmax cross-entropy of each positive over the scores ``query @ table.T + bias``.
 
-    Shapes: query (B, D), entities (E, D), bias (E,). ``offsets`` are added to scores (logit
+    Shapes: query (B, D), table (E, D), bias (E,). ``offsets`` are added to scores (logit
     adjustment). Positives of one row share its scores.
     """
-    inputs = (query, entities, bias, positives.rows, positives.tails, offsets)
+    # First, so that going back it adds to a gradient that is already there.
+    sums = _row_sums(query, table, bias) if softmax.smoothing else None
+    inputs = (query, table.anchor, bias, table, positives.rows, positives.tails, offsets)
     log_partition, picked = RowStatistics.apply(*inputs)  # type: ignore[no-untyped-call]
-    sums = _row_sums(query, entities, bias) if softmax.smoothing else None
     return _cross_entropy(Rows(log_partition, picked, sums, offsets), positives, softmax)
 
 
@@ -109,11 +111,11 @@ def _cross_entropy(scores: Rows, positives: Positives, softmax: Softmax) -> Tens
     return terms.sum()
 
 
-def _row_sums(query: Tensor, entities: Tensor, bias: Tensor | None) -> Tensor:
+def _row_sums(query: Tensor, table: Table, bias: Tensor | None) -> Tensor:
     """Sum of each row of scores (B,), without the scores."""
     dtype = torch.promote_types(query.dtype, torch.float32)
     with torch.autocast(query.device.type, enabled=False):
-        sums = torch.mv(query.to(dtype), entities.to(dtype).sum(0))
+        sums = torch.mv(query.to(dtype), table.sum().to(dtype))
     return sums if bias is None else sums + bias.sum()
 
 

@@ -16,6 +16,7 @@ from torch.autograd import Function
 from torch.autograd.function import once_differentiable
 
 from dglkgmix.training.losses.products import Gradients, Products, places_in_blocks
+from dglkgmix.training.losses.table import Table
 
 # Scores kept for the backward pass: 1 GiB of float32. Beyond it they are computed again.
 KEPT_SCORES = 2**28
@@ -36,23 +37,25 @@ class Offsets:
 
 
 class RowStatistics(Function):
-    """log Σ exp over each row of the scores ``query @ entities.T + bias``, and scores picked."""
+    """log Σ exp over each row of the scores ``query @ table.T + bias``, and scores picked."""
 
     @staticmethod
     def forward(  # noqa: PLR0917 - autograd passes them by position
         ctx: Any,
         query: Tensor,
-        entities: Tensor,
+        _: Tensor,
         bias: Tensor | None,
+        table: Table,
         rows: Tensor,
         tails: Tensor,
         offsets: Offsets | None,
     ) -> tuple[Tensor, Tensor]:
-        """Query (B, D), entities (E, D), bias (E,) to log-partitions (B,) and picked (P,).
+        """Query (B, D), the table's anchor, bias (E,), table (E, D) to two tensors.
 
-        Picked are the scores at (rows[p], tails[p]), distinct places.
+        They are the log-partitions (B,) and the scores at the distinct places (rows[p], tails[p]),
+        (P,).
         """
-        exponentials = _Exponentials(Products(query, entities, bias), offsets)
+        exponentials = _Exponentials(Products(query, table.values, bias), offsets)
         picks = places_in_blocks(rows, tails, exponentials.blocks, len(query))
         picked = exponentials.row(len(rows))
         maximum = exponentials.row(len(query)).fill_(-torch.inf)
@@ -64,13 +67,14 @@ class RowStatistics(Function):
             total = total * (before - maximum).exp() + scores.sub_(maximum).exp_().sum(0)
             exponentials.maxima.append(maximum)
         log_partition = maximum + total.log()
-        ctx.exponentials, ctx.picks, ctx.log_partition = exponentials, picks, log_partition.clone()
+        ctx.exponentials, ctx.picks, ctx.table = exponentials, picks, table
+        ctx.log_partition = log_partition.clone()
         return log_partition, picked
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, by_row: Tensor, by_pick: Tensor) -> tuple[Tensor | None, ...]:
-        """Upstream gradients (B,) and (P,) to those of query, entities and bias."""
+        """Upstream gradients (B,) and (P,) to those of query, table and bias."""
         exponentials = ctx.exponentials
         gradients = Gradients(exponentials.products, ctx.needs_input_grad[:3])
         buffer = exponentials.products.buffer(exponentials.blocks[0].stop)
@@ -81,7 +85,7 @@ class RowStatistics(Function):
             flat, index = ctx.picks[number]
             gradient.view(-1).index_add_(0, flat, by_pick[index])
             gradients.add(block, gradient)
-        return *gradients.tensors(), None, None, None
+        return *gradients.give(ctx.table), None, None, None, None
 
 
 class _Exponentials:

@@ -7,6 +7,7 @@ import torch
 
 from dglkgmix.training.losses import candidates as module
 from dglkgmix.training.losses.candidates import candidate_scores
+from dglkgmix.training.losses.table import Table
 
 B, E, D, K = 5, 9, 4, 6
 CANDIDATES = torch.randint(E, (B, K), generator=torch.Generator().manual_seed(0))
@@ -30,7 +31,7 @@ def block(request, monkeypatch) -> None:
 @pytest.mark.parametrize("sparse", [False, True])
 def test_values_and_gradients(operands, sparse: bool) -> None:
     query, entities = operands
-    scores = candidate_scores(query, entities, CANDIDATES, sparse=sparse)
+    scores = candidate_scores(query, Table(entities, sparse=sparse), CANDIDATES)
     expected = (query @ entities.T).gather(1, CANDIDATES)
     torch.testing.assert_close(scores, expected)
     upstream = expected.detach().cos()
@@ -42,7 +43,9 @@ def test_values_and_gradients(operands, sparse: bool) -> None:
 
 @pytest.mark.usefixtures("block")
 def test_gradcheck(operands) -> None:
-    assert torch.autograd.gradcheck(lambda q, e: candidate_scores(q, e, CANDIDATES), operands)
+    assert torch.autograd.gradcheck(
+        lambda q, e: candidate_scores(q, Table(e), CANDIDATES), operands
+    )
 
 
 def test_gradients_are_the_same_to_the_bit_each_time() -> None:
@@ -53,7 +56,7 @@ def test_gradients_are_the_same_to_the_bit_each_time() -> None:
     upstream = torch.randn(64, 101, generator=chance)
     entities.requires_grad_()
     runs = [
-        torch.autograd.grad(candidate_scores(query, entities, chosen), entities, upstream)[0]
+        torch.autograd.grad(candidate_scores(query, Table(entities), chosen), entities, upstream)[0]
         for _ in range(5)
     ]
     assert all(torch.equal(run, runs[0]) for run in runs)
@@ -63,7 +66,7 @@ def test_low_precision_queries_are_scored_in_float(operands) -> None:
     query, entities = (tensor.detach().float() for tensor in operands)
     query = query.bfloat16().requires_grad_()
     with torch.autocast("cpu", torch.bfloat16):
-        scores = candidate_scores(query, entities, CANDIDATES)
+        scores = candidate_scores(query, Table(entities), CANDIDATES)
     assert scores.dtype is torch.float
     torch.testing.assert_close(scores, (query.float() @ entities.T).gather(1, CANDIDATES))
     scores.sum().backward()
@@ -72,4 +75,4 @@ def test_low_precision_queries_are_scored_in_float(operands) -> None:
 
 def test_nothing_scored() -> None:
     empty = torch.empty(0, K, dtype=torch.long)
-    assert candidate_scores(torch.randn(0, D), torch.randn(E, D), empty).shape == (0, K)
+    assert candidate_scores(torch.randn(0, D), Table(torch.randn(E, D)), empty).shape == (0, K)

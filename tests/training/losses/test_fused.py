@@ -10,11 +10,17 @@ import torch
 from dglkgmix.training.losses import products
 from dglkgmix.training.losses.fused import FusedScores, FusedTerms, Positives, terms_to_gradient_
 from dglkgmix.training.losses.pointwise import Focus, bce_terms
+from dglkgmix.training.losses.table import Table
 from dglkgmix.training.losses.targets import Targets
 from tests.training.losses import dense
 from tests.training.losses.dense import FOCI, POSITIVES, WEIGHTS, operands
 
 TARGETS = [Targets(), Targets.smoothed(0.1, "auto", dense.E), Targets.smoothed(0.3, 1.0, dense.E)]
+
+
+def fused(query, entities, bias, positives, terms) -> torch.Tensor:
+    table = Table(entities)
+    return FusedTerms.apply(query, table.anchor, bias, table, positives, terms)
 
 
 @pytest.fixture(params=[2**20, 6], ids=["one block", "blocks"])
@@ -30,7 +36,7 @@ class TestProducts:
     def test_value_and_gradients_are_the_plain_formulas(self, focus, targets, weights) -> None:
         inputs = operands(scale=2.0)
         positives = dataclasses.replace(POSITIVES, weights=weights)
-        loss = FusedTerms.apply(*inputs, positives, bce_terms(targets, focus))
+        loss = fused(*inputs, positives, bce_terms(targets, focus))
         query, entities, bias = inputs
         expected = dense.bce(query @ entities.T + bias, positives, targets, focus)
         torch.testing.assert_close(loss, expected)
@@ -44,12 +50,12 @@ class TestProducts:
         positives = dataclasses.replace(POSITIVES, weights=WEIGHTS)
         terms = bce_terms(TARGETS[1], focus)
         assert torch.autograd.gradcheck(
-            lambda *inputs: FusedTerms.apply(*inputs, positives, terms), operands()
+            lambda *inputs: fused(*inputs, positives, terms), operands()
         )
 
     def test_without_bias(self) -> None:
         query, entities, _ = operands()
-        loss = FusedTerms.apply(query, entities, None, POSITIVES, bce_terms(TARGETS[1], None))
+        loss = fused(query, entities, None, POSITIVES, bce_terms(TARGETS[1], None))
         torch.testing.assert_close(loss, dense.bce(query @ entities.T, POSITIVES, TARGETS[1]))
         loss.backward()
         assert query.grad is not None
@@ -60,9 +66,9 @@ class TestProducts:
         inputs = tuple(tensor.detach().float().requires_grad_() for tensor in exact)
         terms = bce_terms(TARGETS[1], None)
         with torch.autocast("cpu", torch.bfloat16):
-            loss = FusedTerms.apply(*inputs, POSITIVES, terms)
+            loss = fused(*inputs, POSITIVES, terms)
         assert loss.dtype is torch.float
-        expected = FusedTerms.apply(*exact, POSITIVES, terms)
+        expected = fused(*exact, POSITIVES, terms)
         torch.testing.assert_close(loss.double(), expected, rtol=0.01, atol=0)
         for mine, other in zip(
             dense.gradients(loss, inputs), dense.gradients(expected, exact), strict=True
@@ -73,7 +79,7 @@ class TestProducts:
 
 def test_a_graph_that_is_kept_gives_the_same_gradients_again() -> None:
     inputs = operands()
-    loss = FusedTerms.apply(*inputs, POSITIVES, bce_terms(TARGETS[1], None))
+    loss = fused(*inputs, POSITIVES, bce_terms(TARGETS[1], None))
     loss.backward(retain_graph=True)
     once = [tensor.grad.clone() for tensor in inputs]
     loss.backward()
@@ -85,22 +91,29 @@ def test_without_gradients_only_the_value_is_computed() -> None:
     inputs = operands()
     terms = bce_terms(TARGETS[1], None)
     with torch.no_grad():
-        loss = FusedTerms.apply(*inputs, POSITIVES, terms)
+        loss = fused(*inputs, POSITIVES, terms)
     assert not loss.requires_grad
-    torch.testing.assert_close(loss, FusedTerms.apply(*inputs, POSITIVES, terms).detach())
+    torch.testing.assert_close(loss, fused(*inputs, POSITIVES, terms).detach())
 
 
 def test_nothing_of_the_size_of_the_scores_is_kept() -> None:
     """20 queries against 7 entities of 4 dimensions: 140 scores, a table of 28 numbers."""
     query = torch.randn(20, 4, requires_grad=True)
     entities = torch.randn(7, 4, requires_grad=True)
-    kept: list[int] = []
-    with torch.autograd.graph.saved_tensors_hooks(
-        lambda tensor: (kept.append(tensor.numel()), tensor)[1], lambda tensor: tensor
-    ):
-        FusedTerms.apply(query, entities, None, POSITIVES, bce_terms(TARGETS[1], None))
-    assert max(kept) == query.numel()
-    assert entities.numel() in kept
+    loss = fused(query, entities, None, POSITIVES, bce_terms(TARGETS[1], None))
+    node = loss.grad_fn
+    kept = [*vars(node.gradients).values(), *vars(node.products).values()]
+    sizes = {tensor.numel() for tensor in kept if isinstance(tensor, torch.Tensor)}
+    assert sizes == {query.numel(), entities.numel()}
+
+
+def test_gradients_are_given_away_once() -> None:
+    """Nothing copies the table's gradient on its way to the table."""
+    inputs = operands()
+    loss = fused(*inputs, POSITIVES, bce_terms(TARGETS[1], None))
+    place = loss.grad_fn.gradients.entities.data_ptr()
+    loss.backward()
+    assert inputs[1].grad.data_ptr() == place
 
 
 @pytest.mark.parametrize("focus", FOCI)

@@ -17,6 +17,7 @@ from dglkgmix.training.losses.one_to_n import (
 from dglkgmix.training.losses.partition import Offsets
 from dglkgmix.training.losses.pointwise import bce_terms
 from dglkgmix.training.losses.softmax import Softmax
+from dglkgmix.training.losses.table import Table
 from dglkgmix.training.losses.targets import Targets
 from tests.training.losses import dense
 from tests.training.losses.dense import FOCI, POSITIVES, WEIGHTS, operands
@@ -28,6 +29,11 @@ OFFSETS = Offsets(torch.tensor([0, 1, 2]), torch.tensor([1, 3, 2]), torch.tensor
 def scores_of(inputs) -> torch.Tensor:
     query, entities, bias = inputs
     return query @ entities.T + bias
+
+
+def tabled(inputs) -> tuple:
+    query, entities, bias = inputs
+    return query, Table(entities), bias
 
 
 def adjusted(scores: torch.Tensor) -> torch.Tensor:
@@ -52,7 +58,7 @@ def test_binary(focus, weights) -> None:
     terms = bce_terms(TARGETS, focus)
     assert_same(
         [
-            one_to_n_bce(*inputs, positives, terms),
+            one_to_n_bce(*tabled(inputs), positives, terms),
             one_to_n_bce_scores(scores_of(inputs), positives, terms),
             dense.bce(scores_of(inputs), positives, TARGETS, focus),
         ],
@@ -73,7 +79,7 @@ def test_softmax(monkeypatch, focus, weights, smoothing: float, offsets) -> None
     if offsets is not None:
         expected = adjusted(expected)
     for loss in (
-        one_to_n_ce(*inputs, positives, softmax, offsets=offsets),
+        one_to_n_ce(*tabled(inputs), positives, softmax, offsets=offsets),
         one_to_n_ce_scores(scores_of(inputs), positives, softmax, offsets=offsets),
     ):
         plain = scores_of(inputs) if offsets is None else adjusted(scores_of(inputs))
@@ -83,7 +89,7 @@ def test_softmax(monkeypatch, focus, weights, smoothing: float, offsets) -> None
 def test_a_softmax_row_counts_once_for_each_positive() -> None:
     """Two positives of one row: -log softmax twice over the same scores."""
     inputs = operands()
-    loss = one_to_n_ce(*inputs, POSITIVES, Softmax(0.0, dense.E))
+    loss = one_to_n_ce(*tabled(inputs), POSITIVES, Softmax(0.0, dense.E))
     logs = scores_of(inputs).log_softmax(1)
     expected = -(logs[0, 1] + logs[0, 5] + logs[1, 0] + logs[2, 6])
     torch.testing.assert_close(loss, expected)
@@ -91,7 +97,7 @@ def test_a_softmax_row_counts_once_for_each_positive() -> None:
 
 def test_softmax_without_bias() -> None:
     query, entities, _ = operands()
-    loss = one_to_n_ce(query, entities, None, POSITIVES, Softmax(0.1, dense.E))
+    loss = one_to_n_ce(query, Table(entities), None, POSITIVES, Softmax(0.1, dense.E))
     torch.testing.assert_close(loss, dense.ce(query @ entities.T, POSITIVES, 0.1))
 
 

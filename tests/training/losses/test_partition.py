@@ -7,6 +7,7 @@ import torch
 
 from dglkgmix.training.losses import partition, products
 from dglkgmix.training.losses.partition import Offsets, RowStatistics
+from dglkgmix.training.losses.table import Table
 from tests.training.losses import dense
 from tests.training.losses.dense import POSITIVES, operands
 
@@ -26,7 +27,11 @@ def block(request, monkeypatch) -> None:
 
 
 def statistics(inputs, offsets):
-    return RowStatistics.apply(*inputs, POSITIVES.rows, POSITIVES.tails, offsets)
+    query, entities, bias = inputs
+    table = Table(entities)
+    return RowStatistics.apply(
+        query, table.anchor, bias, table, POSITIVES.rows, POSITIVES.tails, offsets
+    )
 
 
 def by_definition(inputs, offsets):

@@ -7,6 +7,7 @@ import torch
 
 from dglkgmix.training.losses import products as module
 from dglkgmix.training.losses.products import Gradients, Products, places_in_blocks, product_dtype
+from dglkgmix.training.losses.table import Table
 
 B, E, D = 3, 10, 4
 
@@ -46,18 +47,25 @@ def test_scores_and_gradients(operands, block: int, with_bias: bool) -> None:
         torch.testing.assert_close(scores, expected[part])
         gradients.add(part, scores.sin())
     upstream = expected.sin()
-    by_query, by_entity, by_bias = gradients.tensors()
-    torch.testing.assert_close(by_query, upstream.T @ entities)
-    torch.testing.assert_close(by_entity, upstream @ query)
+    gradients.scale(torch.tensor(3.0, dtype=torch.double))
+    table = Table(entities)
+    by_query, by_anchor, by_bias = gradients.give(table)
+    assert by_anchor is None
+    torch.testing.assert_close(by_query, 3 * upstream.T @ entities)
+    torch.testing.assert_close(table.gradient.take(), 3 * upstream @ query)
     if with_bias:
-        torch.testing.assert_close(by_bias, upstream.sum(1))
+        torch.testing.assert_close(by_bias, 3 * upstream.sum(1))
     else:
         assert by_bias is None
 
 
 def test_gradients_that_nobody_wants_are_not_made(operands) -> None:
     gradients = Gradients(Products(*operands), (False, True, False))
-    assert [part is None for part in gradients.tensors()] == [True, False, True]
+    assert (gradients.query, gradients.bias) == (None, None)
+    gradients = Gradients(Products(*operands), (True, False, True))
+    table = Table(operands[1])
+    gradients.give(table)
+    assert not table.gradient.take().any()
 
 
 def test_places_in_blocks(operands, block: int) -> None:
@@ -97,6 +105,6 @@ class TestPrecision:
             assert scores.dtype is torch.float
             torch.testing.assert_close(scores, exact[part], rtol=0, atol=0.06)
             gradients.add(part, torch.ones_like(scores))
-        assert all(gradient.dtype is torch.float for gradient in gradients.tensors())
+        assert gradients.query.dtype is gradients.entities.dtype is torch.float
         torch.testing.assert_close(gradients.query, entities.sum(0).expand(B, D), rtol=0, atol=0.06)
         torch.testing.assert_close(gradients.bias, torch.full((E,), float(B)))
