@@ -10,18 +10,46 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from dglkgmix.estimator.completer import KGCompleter
+    from dglkgmix.evaluation.rank_table import RankTable
+    from dglkgmix.kg.degrees import DegreeBins
     from dglkgmix.kg.graph import KnowledgeGraph
+    from dglkgmix.kg.sources import load
+    from dglkgmix.models.link_predictor import LinkPredictor
+    from dglkgmix.prediction import Predictor
+    from dglkgmix.run import Run
     from dglkgmix.training.config import Config
+    from dglkgmix.training.launch import train
 
 __version__ = "0.1.0"
 
 # Public name to module.
 _EXPORTS = {
     "Config": "dglkgmix.training.config",
+    "DegreeBins": "dglkgmix.kg.degrees",
+    "KGCompleter": "dglkgmix.estimator.completer",
     "KnowledgeGraph": "dglkgmix.kg.graph",
+    "LinkPredictor": "dglkgmix.models.link_predictor",
+    "Predictor": "dglkgmix.prediction",
+    "RankTable": "dglkgmix.evaluation.rank_table",
+    "Run": "dglkgmix.run",
+    "load": "dglkgmix.kg.sources",
+    "train": "dglkgmix.training.launch",
 }
 
-__all__ = ["Config", "KnowledgeGraph", "__version__"]
+__all__ = [
+    "Config",
+    "DegreeBins",
+    "KGCompleter",
+    "KnowledgeGraph",
+    "LinkPredictor",
+    "Predictor",
+    "RankTable",
+    "Run",
+    "__version__",
+    "load",
+    "train",
+]
 
 
 def __getattr__(name: str) -> Any:

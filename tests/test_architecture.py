@@ -46,7 +46,7 @@ LAYERS = {
 # Import name to package, where they differ.
 PACKAGES = {"sklearn": "scikit-learn"}
 # The estimator pickles, as users of scikit-learn expect.
-PICKLES = {"dglkgmix/estimator.py"}
+PICKLES = ("dglkgmix/estimator/",)
 
 
 def sources() -> list[Path]:
@@ -173,7 +173,7 @@ def test_nothing_that_runs_what_it_reads() -> None:
     """No pickle, no eval, no torch.load on any path that reads a file."""
     wrong = []
     for path in sources():
-        allowed = label(path) in PICKLES
+        allowed = label(path).startswith(PICKLES)
         wrong += [
             f"{label(path)} imports {name}"
             for name in imports(path)
