@@ -51,7 +51,7 @@ def train(
         NumericError: a loss that is not finite; the best weights so far are in ``out``.
         StorageError: the disk failed; the last complete state is intact.
     """
-    _check(kg, config)
+    run_files.given_tables(_check(kg, config), kg)
     with RunFolder.create(out, overwrite=overwrite, names=_FILES) as folder:
         weights = None
         if sample_weight is not None:
@@ -79,7 +79,8 @@ def resume(
     return trainer.fit()
 
 
-def _check(kg: KnowledgeGraph, config: Config) -> None:
-    """Everything that can be said before anything is written."""
+def _check(kg: KnowledgeGraph, config: Config) -> Config:
+    """The settled configuration, once it is known to make sense and to fit into memory."""
     settled_config = Trainer.check(kg, config)
     check_memory(settled_config, kg, torch.device(settled_config.runtime.device))
+    return settled_config

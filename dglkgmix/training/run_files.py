@@ -18,7 +18,7 @@ from dglkgmix.files import RunFolder
 from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.kg.vocabulary import Vocabulary
 from dglkgmix.training import checkpoint
-from dglkgmix.training.config import Config
+from dglkgmix.training.config import Config, settled
 from dglkgmix.training.config_io import dumps, loads
 
 CONFIG = "config.toml"
@@ -114,6 +114,21 @@ def read_tables(path: str | Path) -> Tables:
     )
 
 
+def given_tables(config: Config, kg: KnowledgeGraph) -> Tables | None:
+    """The tables of ``pretrain.run``, or None where a settled ``config`` names no run.
+
+    Raises:
+        CheckpointError: the run cannot be used, or its tables do not fit.
+    """
+    if not config.pretrain.run:
+        return None
+    tables = read_tables(config.pretrain.run)
+    check_vocabularies(tables, kg)
+    _check_size(tables.where, "entity", tables.entity_table, settled(config.model.entity_dim))
+    _check_size(tables.where, "relation", tables.relation_table, settled(config.model.relation_dim))
+    return tables
+
+
 def check_vocabularies(tables: Tables, kg: KnowledgeGraph) -> None:
     """Refuse tables whose rows are not this graph's names in this graph's order.
 
@@ -131,6 +146,14 @@ def check_vocabularies(tables: Tables, kg: KnowledgeGraph) -> None:
         raise CheckpointError(
             f"{tables.where}: its {len(theirs)} {kind} are not the {len(ours)} of this graph"
             f"{first}. Pre-trained embeddings must come from the same data"
+        )
+
+
+def _check_size(where: str, kind: str, table: Tensor, dim: int) -> None:
+    if table.shape[1] != dim:
+        raise CheckpointError(
+            f"{where}: its {kind} embeddings have {table.shape[1]} dimensions and this model "
+            f"{dim}: set model.{kind}_dim={table.shape[1]}"
         )
 
 

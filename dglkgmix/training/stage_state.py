@@ -143,19 +143,8 @@ class StageState:
 _DECAY_KEYS = ("last_epoch", "_step_count", "_last_lr", "base_lrs", "gamma")
 
 
+@torch.no_grad()
 def set_tables(model: LinkPredictor, entities: Tensor, relations: Tensor) -> None:
-    """Start from given embedding tables, (E, De) and (2R, Dr) (method, Procedure 2).
-
-    Raises:
-        CheckpointError: tables of another shape.
-    """
-    pairs = (("entity", entities), ("relation", relations))
-    for kind, given in pairs:
-        table = getattr(model.encoder, f"{kind}_table")
-        if given.shape != table.shape:
-            raise CheckpointError(
-                f"pre-trained {kind} embeddings are {tuple(given.shape)} and this model's "
-                f"{tuple(table.shape)}: set model.{kind}_dim to {given.shape[1]}"
-            )
-        with torch.no_grad():
-            table.copy_(given)
+    """Start from given embedding tables, (E, De) and (2R, Dr) (method, Procedure 2)."""
+    model.encoder.entity_table.copy_(entities)
+    model.encoder.relation_table.copy_(relations)

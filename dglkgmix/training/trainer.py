@@ -109,11 +109,10 @@ class Trainer:
             )
 
     def _read_pretrained(self) -> run_files.Tables | None:
-        if not self.config.pretrain.run:
+        """Given tables, where no state holds what has become of them."""
+        if self._resume and self.folder.has(run_files.STATE):
             return None
-        tables = run_files.read_tables(self.config.pretrain.run)
-        run_files.check_vocabularies(tables, self.kg)
-        return tables
+        return run_files.given_tables(self.config, self.kg)
 
     def _fitting(self, runtime: RuntimeConfig) -> RuntimeConfig:
         """Smaller blocks of scores where memory is short: the ranks stay the same."""

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+import shutil
 from pathlib import Path
 
 import pytest
@@ -272,10 +273,26 @@ def test_pretrained_tables_of_other_data_or_size_are_refused(
     other = KnowledgeGraph.from_arrays(graph.train, entities=21, relations=2)
     with pytest.raises(CheckpointError, match="its 20 entities are not the 21 of this graph"):
         train(other, settings(given), tmp_path / "second")
-    with pytest.raises(CheckpointError, match=r"are \(20, 8\) .* set model.entity_dim to 8"):
+    with pytest.raises(
+        CheckpointError, match=r"have 8 dimensions and this model 18: set model.ent"
+    ):
         train(graph, settings(given, "model.entity_dim=18"), tmp_path / "third")
     with pytest.raises(CheckpointError, match="no such run folder"):
         train(graph, settings("pretrain.run=/nowhere"), tmp_path / "fourth")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["first"]
+
+
+def test_a_given_run_may_go_once_its_tables_are_in_a_state(
+    graph: KnowledgeGraph, tmp_path: Path
+) -> None:
+    train(graph, settings("training.epochs=1"), tmp_path / "first")
+    given = settings(f"pretrain.run={tmp_path / 'first'}")
+    train(graph, given, tmp_path / "whole")
+    with pytest.raises(KeyboardInterrupt):
+        train(graph, given, tmp_path / "parts", observers=[Stop(2)])
+    shutil.rmtree(tmp_path / "first")
+    continued(tmp_path / "parts", given)
+    assert weights(tmp_path / "parts") == weights(tmp_path / "whole")
 
 
 def test_without_a_validation_split_all_epochs_run_and_the_last_weights_stay(
