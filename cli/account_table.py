@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from dglkgmix.cli.columns import aligned
+
 _COLUMNS = ("mrr", "hits@1", "hits@3", "hits@10")
 
 
@@ -17,8 +19,7 @@ def account_table(accounts: Mapping[str, Mapping[str, Any]]) -> str:
     for name, account in accounts.items():
         rows.append([name, "overall", *_cells(account["overall"])])
         rows += [["", bin_name, *_cells(group)] for bin_name, group in account["bins"].items()]
-    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
-    return "\n".join(_line(row, widths) for row in rows)
+    return aligned(rows, right=range(2, len(rows[0])), indent="")
 
 
 def _cells(group: Mapping[str, Any]) -> list[str]:
@@ -28,9 +29,3 @@ def _cells(group: Mapping[str, Any]) -> list[str]:
 
 def _number(value: float | None, style: str) -> str:
     return "-" if value is None else style.format(value)
-
-
-def _line(row: list[str], widths: list[int]) -> str:
-    names = [cell.ljust(width) for cell, width in zip(row[:2], widths[:2], strict=True)]
-    numbers = [cell.rjust(width) for cell, width in zip(row[2:], widths[2:], strict=True)]
-    return "  ".join([*names, *numbers]).rstrip()
