@@ -54,6 +54,9 @@ def _tables(groups: Sequence[Row], results: Row) -> list[str]:
             _table(tested, _tests(bins)),
         ]
     parts += ["## Calibration error over degree bins", _table(groups, _ece(groups, bins))]
+    scaled = [group for group in groups if group["account"]["calibration"] is not None]
+    if scaled:
+        parts += ["## Probabilities before and after scaling", _table(scaled, _scaling())]
     if any(group["distances"] for group in groups):
         parts += ["## Mean embedding distance", _table(groups, _distances(groups))]
     return [*parts, "## Budget", _table(groups, _budget(groups))]
@@ -81,6 +84,20 @@ def _ece(groups: Sequence[Row], bins: Sequence[str]) -> Columns:
     for name in ("overall", *bins):
         columns |= _beside(groups, name, ("ece", name))
     return columns
+
+
+def _scaling() -> Columns:
+    """ECE over probability bins, Brier score and log loss, before and after Platt scaling."""
+    names = {"ECE": "ece", "Brier": "brier", "log loss": "log_loss"}
+    return {
+        f"{label}, {when}": _scaled(when, key)
+        for label, key in names.items()
+        for when in ("before", "after")
+    }
+
+
+def _scaled(when: str, key: str) -> Callable[[Row], str]:
+    return lambda g: _mean(_at(g["account"], ("calibration", when, key)))
 
 
 def _beside(groups: Sequence[Row], label: str, path: Sequence[str]) -> Columns:

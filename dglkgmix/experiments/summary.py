@@ -11,7 +11,6 @@ from importlib import metadata
 from typing import Any
 
 import dglkgmix
-from dglkgmix.evaluation.account import account
 from dglkgmix.evaluation.distances import embedding_distances
 from dglkgmix.kg.degrees import DegreeBins
 from dglkgmix.run import Run
@@ -32,7 +31,7 @@ def summarise(run: Run, bins: Sequence[int], distances: bool) -> dict[str, Any]:
     table = run.rank_table("test") if has_test else None
     valid = run.metrics["valid"]
     return {
-        "account": None if table is None else account(table, edges),
+        "account": None if table is None else run.account("test", edges),
         "valid_mrr": None if valid is None else valid["overall"]["mrr"],
         "best_epoch": run.metrics["best_epoch"],
         "epochs": run.metrics["epochs"],

@@ -9,7 +9,6 @@ import numpy as np
 
 from dglkgmix.evaluation.metrics import bin_of
 from dglkgmix.evaluation.model_scorer import ModelScorer
-from dglkgmix.evaluation.platt import Platt
 from dglkgmix.kg.degrees import DegreeBins
 from dglkgmix.prediction import Predictor, Query
 from dglkgmix.report.subject import Subject
@@ -48,7 +47,7 @@ class Example:
 def find_examples(subject: Subject, bins: DegreeBins) -> list[Example]:
     """An easy and a hard query of every bin that has any, in the order of the bins."""
     run = subject.run
-    predictor = Predictor(run.kg, ModelScorer(run.model), _platt(subject), bins)
+    predictor = Predictor(run.kg, ModelScorer(run.model), run.calibration(), bins)
     groups = bin_of(subject.table, bins)
     return [
         _example(subject, predictor, row, name)
@@ -94,8 +93,3 @@ def _known(predictor: Predictor, names: dict[str, str], asked: str) -> int:
     given = kg.entities.id(names["head" if asked == "tail" else "tail"])
     relation = kg.relations.id(names["relation"]) + (kg.num_relations if asked == "head" else 0)
     return len(kg.known_index.tails_of(torch.tensor([given]), torch.tensor([relation]))[1])
-
-
-def _platt(subject: Subject) -> Platt | None:
-    found = subject.account["calibration"]
-    return None if found is None else Platt(found["scale"], found["offset"])

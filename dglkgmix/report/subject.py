@@ -8,13 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from dglkgmix.errors import DataError
-from dglkgmix.evaluation.account import account
-from dglkgmix.evaluation.calibration import reliability, report
+from dglkgmix.evaluation.calibration import reliability
 from dglkgmix.evaluation.distances import embedding_distances
-from dglkgmix.evaluation.metrics import overall
 from dglkgmix.evaluation.model_scorer import ModelScorer
-from dglkgmix.evaluation.negatives import LabelledScores, labelled_scores
-from dglkgmix.evaluation.platt import Platt, fit_platt
+from dglkgmix.evaluation.negatives import labelled_scores
+from dglkgmix.evaluation.platt import Platt
 from dglkgmix.evaluation.popularity import PopularityScorer
 from dglkgmix.evaluation.queries import evaluation_queries
 from dglkgmix.evaluation.rank_table import RankTable
@@ -107,16 +105,15 @@ def _subject(run: Run, name: str, place: int, split: str, bins: DegreeBins) -> S
         raise DataError(f"{run.path}: its {split} split holds no triples to report on")
     _ = run.metrics  # An interrupted run is refused before anything is computed.
     table = run.rank_table(split)
-    calibration, diagram = _calibration(run, split, table, bins)
     encoder = run.model.encoder
     return Subject(
         name=name,
         place=place,
         run=run,
         table=table,
-        account=account(table, bins, calibration),
+        account=run.account(split, bins),
         intervals=mrr_intervals([table], bins),
-        diagram=diagram,
+        diagram=_diagram(run, split, table),
         distances=embedding_distances(
             run.kg,
             encoder.entity_table.cpu(),
@@ -126,27 +123,13 @@ def _subject(run: Run, name: str, place: int, split: str, bins: DegreeBins) -> S
     )
 
 
-def _calibration(
-    run: Run, split: str, table: RankTable, bins: DegreeBins
-) -> tuple[dict[str, Any] | None, Diagram]:
-    """The account's calibration and the reliability diagram; nothing without validation triples."""
-    if not len(run.kg.valid):
-        return None, {}
-    scorer = ModelScorer(run.model)
-    valid = labelled_scores(scorer, run.kg, "valid", run.rank_table("valid"))
-    if valid.labels.all():
-        return None, {}
-    platt = fit_platt(valid.scores, valid.labels)
-    found = labelled_scores(scorer, run.kg, split, table)
-    groups = bins.assign(found.degrees).numpy()
-    return report(found.scores, found.labels, platt, groups, bins), _diagram(found, platt)
-
-
-def _diagram(found: LabelledScores, platt: Platt) -> Diagram:
+def _diagram(run: Run, split: str, table: RankTable) -> Diagram:
+    """Over the same true and sampled false triples as the account's calibration."""
+    platt = run.calibration()
+    if platt is None:
+        return {}
+    found = labelled_scores(ModelScorer(run.model), run.kg, split, table)
     return {
         "before scaling": reliability(found.scores, found.labels, Platt()),
         "after scaling": reliability(found.scores, found.labels, platt),
     }
-
-
-__all__ = ["Subject", "overall", "popularity_table", "read_subjects", "unique_names"]

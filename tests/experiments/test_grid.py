@@ -141,3 +141,15 @@ def test_packaged_experiments_are_found_by_name(tmp_path):
         experiment_text("none.toml")
     (tmp_path / "mine.toml").write_text(SMALL)
     assert experiment_text(str(tmp_path / "mine.toml")) == SMALL
+
+
+def test_the_guide_documents_every_key_and_its_example_is_right():
+    from dglkgmix.experiments import grid
+    from tests.conftest import ROOT
+
+    guide = (ROOT / "docs" / "guides" / "experiments.md").read_text(encoding="utf-8")
+    schema = guide.split("## The file")[1].split("## The results")[0]
+    for key in (*grid._HEAD, *grid.AXES, "recipe", "when", "set", "[grid]", "[[rules]]"):
+        assert f"`{key}`" in schema, key
+    example = guide.split("```toml\n")[1].split("```")[0]
+    assert len(parse_experiment(example).combinations()) == 16

@@ -101,3 +101,13 @@ def test_nothing_is_read_or_tested_twice(plan, job, monkeypatch):
     monkeypatch.setattr("dglkgmix.experiments.results.compare", never)
     monkeypatch.setattr("dglkgmix.experiments.results.Run.open", never)
     assert results.collect({}) == first
+
+
+def test_the_guide_documents_every_key(done):
+    from tests.conftest import ROOT
+
+    guide = (ROOT / "docs" / "guides" / "experiments.md").read_text(encoding="utf-8")
+    part = guide.split("## The results")[1].split("# Search")[0]
+    _, found, _ = done
+    keys = {*found, *found["groups"][0], *(key for cell in found["cells"] for key in cell)}
+    assert [key for key in sorted(keys) if f"`{key}" not in part] == []

@@ -21,6 +21,7 @@ def group(strategy, **changes):
             "overall": GROUP,
             "bins": {"low": GROUP},
             "ece": {"overall": NUMBER, "low": None},
+            "calibration": None,
         },
         "valid_mrr": NUMBER,
         "distances": None,
@@ -137,3 +138,15 @@ def test_csv_has_a_line_a_group_with_unrounded_numbers():
     assert (second["difference_low"], second["p_value_overall"]) == ("-0.0123", "0.0001")
     assert (second["training.lr"], second["paper overall.mrr"]) == ("0.1", "0.5")
     assert first["ece_low"] == ""
+
+
+def test_probabilities_before_and_after_scaling():
+    both = dict.fromkeys(("ece", "brier", "log_loss"), NUMBER)
+    account = group("x")["account"] | {"calibration": {"before": both, "after": both}}
+    part = section(
+        to_markdown(results(group("x", account=account), group("y"))),
+        "Probabilities before and after scaling",
+    )
+    assert "| ECE, before | ECE, after | Brier, before |" in part
+    assert part.count("0.2500 ± 0.0100") == 6
+    assert "Probabilities" not in to_markdown(results(group("y")))

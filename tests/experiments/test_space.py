@@ -124,3 +124,11 @@ def test_trials_start_from_the_recipe_and_the_settings():
     assert config == set_option(wanted, "data.source", "some/data")
     other = starting_point(space, "x", "codex-s-tucker")
     assert (other.model.decoder, other.training.epochs) == ("tucker", 2)
+
+
+def test_the_guides_example_is_right():
+    from tests.conftest import ROOT
+
+    guide = (ROOT / "docs" / "guides" / "experiments.md").read_text(encoding="utf-8")
+    space = parse_space(guide.split("```toml\n")[2].split("```")[0])
+    assert space.choices["training.batch_size"] == Range(128, 512, step=128)

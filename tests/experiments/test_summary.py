@@ -2,7 +2,7 @@ import hashlib
 
 import pytest
 
-from dglkgmix.evaluation.account import account
+from dglkgmix.evaluation.metrics import overall
 from dglkgmix.experiments.summary import budget, environment, summarise
 from dglkgmix.kg.degrees import DegreeBins
 from dglkgmix.run import Run
@@ -17,7 +17,9 @@ def run(done, plan):
 def test_a_summary_is_the_runs_own_account(run):
     found = summarise(run, [1, 3], distances=True)
     table = run.rank_table("test")
-    assert found["account"] == account(table, DegreeBins((1, 3)))
+    assert found["account"] == run.account("test", DegreeBins((1, 3)))
+    assert found["account"]["overall"] == overall(table)
+    assert found["account"]["calibration"]["after"]["brier"] > 0
     assert found["valid_mrr"] == run.metrics["valid"]["overall"]["mrr"]
     assert found["ranks"] == hashlib.sha256(table.to_bytes()).hexdigest()
     assert found["settings"]["strategy"]["name"] == "mixup"
