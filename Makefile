@@ -31,7 +31,7 @@ define environment
 	@touch $@
 endef
 
-.PHONY: help demo test check types coverage test-long test-dgl2 test-oldest test-newest clean
+.PHONY: help demo test check types docs coverage test-long test-dgl2 test-oldest test-newest clean
 
 help: ## list the commands
 	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
@@ -59,6 +59,11 @@ types: $(VENV)/dev.stamp ## types alone
 	cd build/types && $(abspath $(BIN))/mypy --config-file ../../pyproject.toml \
 		--cache-dir ../../.mypy_cache -p dglkgmix
 
+# Reads the sources alone, so its environment needs neither PyTorch nor DGL.
+docs: .venv-docs/docs.stamp ## the documentation site, in build/site; warnings are errors
+	NO_MKDOCS_2_WARNING=1 .venv-docs/bin/mkdocs build --quiet
+	@echo "Open build/site/index.html"
+
 # With DGL 2.1.0 on the same Python.
 test-dgl2: .venv-dgl2/dev.stamp ## the tests beside DGL 2.1.0, in an environment of its own
 	.venv-dgl2/bin/python $(PYTEST)
@@ -71,7 +76,7 @@ test-newest: .venv-newest/dev.stamp ## the tests with the newest dependencies
 	.venv-newest/bin/python $(PYTEST)
 
 clean: ## remove what the commands made, environments included
-	rm -rf .venv .venv-dgl2 .venv-oldest .venv-newest build dist *.egg-info \
+	rm -rf .venv .venv-docs .venv-dgl2 .venv-oldest .venv-newest build dist *.egg-info \
 		.pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage* htmlcov
 
 $(VENV)/runtime.stamp: $(STATED)
@@ -80,6 +85,10 @@ $(VENV)/runtime.stamp: $(STATED)
 $(VENV)/dev.stamp: $(STATED)
 	$(call environment,$(VENV),-c constraints.txt -e '.[dev]')
 	@touch $(VENV)/runtime.stamp
+
+.venv-docs/docs.stamp: $(STATED)
+	@mkdir -p build && sed -n '/^docs = \[/,/^\]/s/^ *"\(.*\)",$$/\1/p' pyproject.toml > build/docs.txt
+	$(call environment,.venv-docs,-c constraints.txt -r build/docs.txt)
 
 .venv-dgl2/dev.stamp: $(STATED)
 	@mkdir -p build && sed 's/^dgl==.*/dgl==2.1.0/' constraints.txt | uniq > build/dgl2.txt
