@@ -16,7 +16,7 @@ from torch import Tensor
 
 from dglkgmix.errors import ConfigError, NumericError
 from dglkgmix.evaluation.grouping import Pairs
-from dglkgmix.evaluation.known_answers import KnownAnswers, SameType
+from dglkgmix.evaluation.known_answers import KnownAnswers
 from dglkgmix.evaluation.queries import EvalQueries
 from dglkgmix.evaluation.scorer import Scorer
 
@@ -88,7 +88,6 @@ class _Counter:
         types: Tensor | None,
     ) -> None:
         self.scorer, self.queries, self.known, self.types = scorer, queries, known, types
-        self.same_type = None if types is None else SameType(types, queries.answers)
         self.width = min(block, scorer.num_entities, EXACT)
         self.rows = max(1, min(block // self.width, MAX_ROWS))
         self.score = torch.empty(len(queries), dtype=torch.float32)
@@ -121,10 +120,11 @@ class _Counter:
         asked = pairs.queries
         for start, scores in slices:
             self._read_answers(asked, pairs.rows, start, scores)
-        known, target = KnownAnswers(self.known, pairs), self.score[asked]
+        known = KnownAnswers(self.known, pairs, self.queries.answers[asked], self.types)
+        target = self.score[asked]
         for start, scores in slices:
             self._compare(pairs, start, scores)
-            above, at_least, all_ = known.count(scores, start, target, self.same_type)
+            above, at_least, all_ = known.count(scores, start, target)
             self.above[asked] -= above
             self.at_least[asked] -= at_least
             self.removed[asked] += all_
@@ -162,9 +162,9 @@ class _Counter:
 
     def _sum(self, verdict: Tensor, asked: Tensor, columns: Tensor | None) -> Tensor:
         """(n,) number of ones in each row; with node types, among those of the answer's type."""
-        if columns is None or self.same_type is None:
+        if columns is None or self.types is None:
             return verdict.sum(1).long().cpu()
-        own_type = self.same_type.own[asked].to(verdict.device)
+        own_type = self.types[self.queries.answers[asked]].to(verdict.device)
         return (verdict @ columns).gather(1, own_type[:, None])[:, 0].long().cpu()
 
 

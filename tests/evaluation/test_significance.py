@@ -176,6 +176,13 @@ def test_bootstrap_in_blocks_is_the_same_draw(monkeypatch):
     assert whole.shape == (1, 2)
 
 
+def test_the_bootstrap_s_mean_is_a_ratio_of_sums():
+    """Half of the triples have three queries at 1, half a single one at 0: 3/4, not 1/2."""
+    sums, counts = np.array([[3.0, 0.0] * 100]), np.array([3, 1] * 100)
+    low, high = bootstrap(sums, counts, 0)[0]
+    assert 0.65 < low < 0.75 < high < 0.85
+
+
 def test_intervals_of_one_setting(kg):
     ranks = drawn(kg, 0)
     found = mrr_intervals([table_of(kg, ranks)], DegreeBins())
