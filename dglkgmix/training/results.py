@@ -65,6 +65,7 @@ def write_results(
     *,
     history: Sequence[Row],
     block: int,
+    coverage: dict[str, int],
 ) -> Result:
     """Evaluate the selected ``model`` on both splits and store everything.
 
@@ -90,7 +91,7 @@ def write_results(
         valid=accounts.get("valid"),
         test=accounts.get("test"),
     )
-    _write_metrics(folder, result, platt)
+    _write_metrics(folder, result, platt, coverage)
     return result
 
 
@@ -111,7 +112,10 @@ def split_account(
     return account(table, bins, calibration)
 
 
-def _write_metrics(folder: RunFolder, result: Result, platt: Platt | None) -> None:
+def _write_metrics(
+    folder: RunFolder, result: Result, platt: Platt | None, coverage: dict[str, int]
+) -> None:
     metrics = {key: value for key, value in result.to_dict().items() if key != "run"}
+    metrics["coverage"] = coverage
     metrics["platt"] = None if platt is None else asdict(platt)
     folder.write(run_files.METRICS, json.dumps(metrics, indent=1, allow_nan=False).encode())

@@ -71,6 +71,7 @@ class Trainer:
         self._runtime = self._fitting(self.config.runtime)
         self._states = StateFile(folder, self.config.runtime.save_every)
         self._history: list[Row] = []
+        self._coverage: dict[str, int] = {}
         self._tables = self._read_pretrained()
 
     @staticmethod
@@ -92,10 +93,6 @@ class Trainer:
         runtime = self._runtime
         with use_threads(settled(runtime.threads)), seeded(runtime.seed, self._device):
             self._write_inputs()
-            if not len(self.kg.valid):
-                self._progress.message(
-                    "No validation triples: every epoch is trained and the last weights are kept"
-                )
             selection = self._stages()
             model = self._selected_model(selection)
             self._progress.message("Ranking the validation and test triples")
@@ -106,6 +103,7 @@ class Trainer:
                 selection,
                 history=self._history,
                 block=runtime.block,
+                coverage=self._coverage,
             )
 
     def _read_pretrained(self) -> run_files.Tables | None:
@@ -130,6 +128,10 @@ class Trainer:
         run_files.write_config(self.folder, self.config)
 
     def _stages(self) -> Selection:
+        if not len(self.kg.valid):
+            self._progress.message(
+                "No validation triples: every epoch is trained and the last weights are kept"
+            )
         plan = stages(self.config)
         saved = self._load_state(plan)
         first = 0 if saved is None else [stage.name for stage in plan].index(saved["stage"])
@@ -153,13 +155,29 @@ class Trainer:
             progress=self._progress,
             weights=self._weights,
         )
+        self._coverage = loop.strategy.coverage()
+        self._tell_coverage(stage)
         with self._kept_best(work), self._shown(work, len(loop)):
             while not work.over:
                 self._record(work, loop.epoch())
             self._save(work)
         selection = loop.select()
         self._note_late(selection)
+        self._tell_unaveraged(work)
         return selection
+
+    def _tell_unaveraged(self, work: StageState) -> None:
+        swa = work.stage.swa
+        if swa.enabled and not work.averaging.count:
+            self._progress.message(
+                f"Averaging did not begin: training ended before an epoch from {swa.start} on that "
+                f"{swa.every} divides (swa.start, swa.every). The best epoch is the result"
+            )
+
+    def _tell_coverage(self, stage: Stage) -> None:
+        counts = [f"{value:,} {key.replace('_', ' ')}" for key, value in self._coverage.items()]
+        if counts:
+            self._progress.message(f"{stage.strategy.name}: {', '.join(counts)}")
 
     def _stage_seed(self, number: int) -> int:
         """With tables from another run, the main stage draws as if it had been the second."""
@@ -188,7 +206,8 @@ class Trainer:
 
     def _save(self, work: StageState) -> None:
         rows = [dataclasses.asdict(row) for row in self._history]
-        self._states.save({**work.state(), "history": rows}, self._device)
+        state = {**work.state(), "history": rows, "made_with": self._made_with()}
+        self._states.save(state, self._device)
         self.folder.write(run_files.HISTORY, to_csv(self._history))
 
     def _load_state(self, plan: list[Stage]) -> dict[str, Any] | None:
@@ -201,7 +220,19 @@ class Trainer:
             )
         self._history = to_rows(saved["history"])
         self._progress.message(f"Going on after epoch {saved['epoch']} of stage {saved['stage']!r}")
+        for what, now in self._made_with().items():
+            before = saved["made_with"].get(what)
+            if before != now:
+                self._progress.message(
+                    f"Made with {what} {before}, going on with {now}: the result will be as good, "
+                    "but not the same to the last bit"
+                )
         return saved
+
+    def _made_with(self) -> dict[str, str | int]:
+        """What the bits of a training depend on beside its settings."""
+        threads = settled(self.config.runtime.threads)
+        return {"device": self._device.type, "threads": threads, "torch": torch.__version__}
 
     def _given_tables(self) -> _TablePair | None:
         if self._tables is None:
@@ -233,6 +264,7 @@ class Trainer:
         try:
             yield
         except NumericError as error:
+            self.folder.write(run_files.HISTORY, to_csv(self._history))
             if work.best is None:
                 raise
             self.folder.write(run_files.MODEL, checkpoint.pack_weights(work.best))

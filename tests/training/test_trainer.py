@@ -352,3 +352,25 @@ def test_resuming_a_finished_run_again_changes_nothing(
     before = weights(tmp_path / "run"), timeless(Run.open(tmp_path / "run").history)
     continued(tmp_path / "run", settings("training.validate_every=2"))
     assert (weights(tmp_path / "run"), timeless(Run.open(tmp_path / "run").history)) == before
+
+
+def test_what_a_strategy_treats_is_told_and_stored(graph: KnowledgeGraph, tmp_path: Path) -> None:
+    recorder = Recorder()
+    config = settings("strategy.name=mixup", "pretrain.enabled=false", "swa.start=9")
+    train(graph, config, tmp_path / "run", progress=recorder)
+    stored = Run.open(tmp_path / "run").metrics["coverage"]
+    (row, *_) = Run.open(tmp_path / "run").history
+    assert stored["synthetic_per_epoch"] == row["synthetic_samples"]
+    told = "\n".join(recorder.messages)
+    assert f"mixup: {stored['below_threshold']:,} below threshold" in told
+    assert "Averaging did not begin" in told
+
+
+def test_going_on_elsewhere_says_that_bits_will_differ(
+    graph: KnowledgeGraph, tmp_path: Path
+) -> None:
+    train(graph, settings(), tmp_path / "run")
+    recorder = Recorder()
+    config = settings("training.epochs=4", "runtime.threads=2")
+    continued(tmp_path / "run", config, progress=recorder)
+    assert any("Made with threads 1, going on with 2" in text for text in recorder.messages)
