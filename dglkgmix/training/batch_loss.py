@@ -153,7 +153,8 @@ def _penalty(
     """Σ over the batch's positives of the penalties on head, relation and tail vector."""
     counts = None
     if isinstance(batch, QueryBatch):
-        counts = torch.bincount(batch.rows, minlength=len(batch))
+        once = torch.ones_like(batch.rows)
+        counts = torch.zeros_like(batch.heads).index_add_(0, batch.rows, once)
     parts = (
         (vectors.entity(batch.heads), counts),
         (vectors.relation(batch.relations), counts),
