@@ -3,17 +3,11 @@ import pyarrow as pa
 import pytest
 
 from dglkgmix.evaluation.rank_table import SCHEMA, RankTable
-from dglkgmix.files import RunFolder
 from dglkgmix.kg.graph import KnowledgeGraph
-from dglkgmix.models.link_predictor import LinkPredictor
 from dglkgmix.run import Run
-from dglkgmix.training import run_files
 from dglkgmix.training.config import Config, DataConfig
 from dglkgmix.training.config_io import set_option
-from dglkgmix.training.defaults import resolve
-from dglkgmix.training.history import Row
-from dglkgmix.training.results import write_results
-from dglkgmix.training.stage_state import Selection
+from dglkgmix.training.launch import train
 
 
 @pytest.fixture(scope="session")
@@ -63,43 +57,30 @@ def small_graph():
 
 @pytest.fixture(scope="session")
 def make_run(small_graph, tmp_path_factory):
-    """Make a finished run with random weights: a report needs no good model."""
+    """Make a run of three epochs: a report needs no good model."""
 
     def make(name, seed=0, kg=None, **options):
-        kg = kg or small_graph
         config = Config(data=DataConfig(source="small"))
-        options = {"model.decoder": "distmult", "model.entity_dim": 8} | options
-        for option, value in (options | {"runtime.seed": seed}).items():
+        options = SETTINGS | options | {"runtime.seed": seed}
+        for option, value in options.items():
             config = set_option(config, option, value)
-        config = resolve(config, kg)
-        model = LinkPredictor.build(config.model, kg, seed=seed).eval()
         path = tmp_path_factory.mktemp("runs") / name
-        with RunFolder.create(path) as folder:
-            run_files.write_graph(folder, kg)
-            run_files.write_config(folder, config)
-            selection = Selection(dict(model.state_dict()), 2, 0.25)
-            write_results(folder, kg, model, selection, history=HISTORY, block=2**20)
+        train(kg or small_graph, config, path)
         return Run.open(path)
 
     return make
 
 
-def row(stage, epoch, loss, valid_mrr):
-    zeros = dict.fromkeys(("kg_loss", "synthetic_loss", "lr", "gradient_norm"), 0.0)
-    counts = {"synthetic_samples": 0, "positives": 7, "batches": 5}
-    return Row(
-        stage=stage,
-        epoch=epoch,
-        loss=loss,
-        valid_mrr=valid_mrr,
-        seconds=0.5,
-        gradient_norm_max=0.0,
-        **zeros,
-        **counts,
-    )
-
-
-HISTORY = [row("pretrain", 1, 3.0, None), row("train", 1, 2.0, 0.125), row("train", 2, 1.0, 0.25)]
+SETTINGS = {
+    "model.decoder": "distmult",
+    "model.entity_dim": 8,
+    "training.epochs": 2,
+    "training.batch_size": 32,
+    "training.validate_every": 1,
+    "pretrain.enabled": True,
+    "pretrain.epochs": 1,
+    "runtime.threads": 1,
+}
 
 
 @pytest.fixture(scope="session")
