@@ -190,7 +190,7 @@ def test_a_resume_needs_no_source_and_takes_more_epochs(
 @pytest.mark.parametrize(
     ("args", "message"),
     [
-        (("--lr", "0.7"), "training.lr is 0.001 in the run and 0.7 now"),
+        (("--lr", "0.7"), "training.lr is 0.003 in the run and 0.7 now"),
         (("--strategy", "mixup"), "strategy.name is 'standard' in the run and 'mixup' now"),
         (("other",), "data.source is"),
         (("--recipe", "codex-s-conve"), "--resume takes the run's own settings"),

@@ -103,7 +103,8 @@ def test_sizes_follow_the_graph_within_bounds(edges: int) -> None:
     assert 1 <= defaults.epochs(edges) <= 1000
     assert defaults.epochs(edges) >= defaults.epochs(2 * edges)
     assert defaults.entity_dim(edges) <= defaults.entity_dim(2 * edges) <= 200
-    assert 1 <= defaults.validate_every(edges) <= 10
+    assert 1 <= defaults.validate_every(edges) <= 5
+    assert defaults.learning_rate("adam", edges) >= defaults.learning_rate("adam", 2 * edges)
     for regime in ("1-n", "1-k"):
         for encoder in ("lookup", "rgcn"):
             assert 1 <= defaults.batch_size(regime, encoder, edges) <= edges
