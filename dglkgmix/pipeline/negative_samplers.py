@@ -30,7 +30,7 @@ class FilteredNegativeSampler:
     edge that has none, as its head is linked to every node of that type, gives no pair.
 
     Each process draws from a generator of its own: the workers of a DataLoader draw differently,
-    and anew each epoch.
+    and anew each epoch, as follows from ``seed`` and from PyTorch's own (``torch.manual_seed``).
 
     Args:
         ids: the graph with its training edges.

@@ -41,6 +41,17 @@ def test_a_head_that_is_linked_to_all() -> None:
     assert [candidates.of(triple).tolist() for triple in triples] == [[], [], [3], []]
 
 
+def test_known_tails_of_another_type_leave_candidates() -> None:
+    """Relation 0 leads from node 0 to nodes of two types; one more of the first type is there."""
+    graph = dgl.graph(([0, 0], [1, 2]), num_nodes=4)
+    graph.ndata["ntype"] = torch.tensor([0, 1, 2, 1])
+    graph.edata["etype"] = torch.tensor([0, 0])
+    candidates = Candidates(GraphIds(graph).kg)
+
+    assert candidates.exist(torch.tensor([[0, 0, 1], [0, 0, 2]])).tolist() == [True, False]
+    assert candidates.of(torch.tensor([0, 0, 1])).tolist() == [3]
+
+
 def test_proposals_are_uniform_over_the_type() -> None:
     proposed = MEDICAL.propose(ASKED[2].expand(4000, 3), torch.Generator().manual_seed(0))
     counts = torch.bincount(proposed, minlength=9)
