@@ -121,7 +121,7 @@ class _Clock(Progress):
         self._count = 0
         self._begin = self._start = time.perf_counter()
 
-    def batch(self, terms: int, loss: float) -> None:
+    def batch(self, terms: int) -> None:
         self._count += 1
         now = time.perf_counter()
         if self._count <= WARM_UP:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 
+import torch
 from torch import Tensor
 
 from dglkgmix.errors import NumericError
@@ -13,54 +14,72 @@ from dglkgmix.training.history import Row
 
 
 class EpochMeter:
-    """Counts batches, refuses numbers that are not finite, and gives the epoch's row."""
+    """Counts batches, refuses numbers that are not finite, and gives the epoch's row.
 
-    def __init__(self, stage: str, epoch: int, lr: float) -> None:
-        self._stage, self._epoch, self._lr = stage, epoch, lr
+    Args:
+        stage, epoch, lr: of the row.
+        interval: batches whose figures are read together. A GPU computes ahead of the program,
+            and has to stop for every figure that is read.
+    """
+
+    def __init__(self, stage: str, epoch: int, lr: float, *, interval: int = 1) -> None:
+        self._stage, self._epoch, self._lr, self._interval = stage, epoch, lr, interval
         self._start = time.perf_counter()
-        self._loss = self._kg_loss = self._synthetic_loss = 0.0
-        self._norm = self._largest = 0.0
-        self._positives = self._samples = self.batches = 0
-
-    def check_loss(self, loss: Tensor) -> None:
-        """Raise NumericError, naming stage, epoch and batch, where the loss is not finite."""
-        self._check(float(loss.detach()), "loss")
+        self._waiting: list[Tensor] = []
+        self._figures: list[list[float]] = []
+        self._positives = self._samples = 0
 
     def add(self, terms: LossTerms, norm: Tensor) -> None:
-        """Take a batch and the 2-norm of its gradient, which must be finite as well."""
-        self._check(float(norm), "gradient norm")
-        self.batches += 1
-        self._loss += float(terms.loss.detach())
-        self._kg_loss += float(terms.kg_loss)
-        self._synthetic_loss += float(terms.synthetic_loss)
-        self._norm += float(norm)
-        self._largest = max(self._largest, float(norm))
+        """Take a batch and the 2-norm of its gradient.
+
+        Raises:
+            NumericError: a loss or norm that is not finite, naming stage, epoch and batch.
+        """
+        figures = (terms.loss.detach(), terms.kg_loss, terms.synthetic_loss, norm)
+        self._waiting.append(torch.stack([figure.double() for figure in figures]))
         self._positives += terms.positives
         self._samples += terms.synthetic_samples
+        if len(self._waiting) == self._interval:
+            self._read()
 
     def row(self, *, valid_mrr: float | None, averaged: int) -> Row:
         """The epoch as a row of the history; its seconds end here."""
-        count = max(self.batches, 1)
+        self._read()
+        loss, kg_loss, synthetic_loss, norms = zip(*self._figures, strict=True)
+        count = len(self._figures)
         return Row(
             stage=self._stage,
             epoch=self._epoch,
-            loss=self._loss / count,
-            kg_loss=self._kg_loss / count,
-            synthetic_loss=self._synthetic_loss / count,
+            loss=sum(loss) / count,
+            kg_loss=sum(kg_loss) / count,
+            synthetic_loss=sum(synthetic_loss) / count,
             synthetic_samples=self._samples,
             positives=self._positives,
-            batches=self.batches,
+            batches=count,
             lr=self._lr,
-            gradient_norm=self._norm / count,
-            gradient_norm_max=self._largest,
+            gradient_norm=sum(norms) / count,
+            gradient_norm_max=max(norms),
             seconds=time.perf_counter() - self._start,
             valid_mrr=valid_mrr,
             averaged=averaged,
         )
 
-    def _check(self, value: float, what: str) -> None:
-        if not math.isfinite(value):
-            raise NumericError(
-                f"the {what} is {value} in epoch {self._epoch}, batch {self.batches + 1} of stage "
-                f"{self._stage!r}: train again with a smaller --lr, or with --set training.clip=1"
-            )
+    def finish(self) -> None:
+        """Read what still waits, before anything is made of the epoch's weights."""
+        self._read()
+
+    def _read(self) -> None:
+        if not self._waiting:
+            return
+        for figures in torch.stack(self._waiting).tolist():
+            self._figures.append(figures)
+            for what, value in (("loss", figures[0]), ("gradient norm", figures[3])):
+                if not math.isfinite(value):
+                    raise NumericError(self._complaint(what, value))
+        self._waiting = []
+
+    def _complaint(self, what: str, value: float) -> str:
+        return (
+            f"the {what} is {value} in epoch {self._epoch}, batch {len(self._figures)} of stage "
+            f"{self._stage!r}: train again with a smaller --lr, or with --set training.clip=1"
+        )

@@ -38,8 +38,8 @@ def clip_gradients(parameters: Iterable[nn.Parameter], clip: float) -> torch.Ten
     gradients = [p.grad for p in parameters if p.grad is not None]
     norm: torch.Tensor = torch.stack([torch.linalg.vector_norm(g) for g in gradients]).norm()
     # `clip_grad_norm_` would multiply every gradient, by 1 where nothing is to be clipped.
-    if clip > 0 and norm > clip:
-        torch._foreach_mul_(gradients, clip / norm)
+    if clip > 0:
+        torch._foreach_mul_(gradients, (clip / norm).clamp(max=1.0))
     return norm
 
 

@@ -18,7 +18,7 @@ class Progress:
     def start_stage(self, name: str, first_epoch: int, epochs: int, batches: int) -> None:
         """A stage begins or goes on with ``first_epoch`` (1-based) of ``epochs``."""
 
-    def batch(self, terms: int, loss: float) -> None:
+    def batch(self, terms: int) -> None:
         """A batch with ``terms`` positive and synthetic terms is done."""
 
     def epoch(self, row: Row) -> None:
@@ -91,7 +91,7 @@ class BarProgress(Progress):
             mininterval=0.2,
         )
 
-    def batch(self, terms: int, loss: float) -> None:
+    def batch(self, terms: int) -> None:
         """Move the bar on."""
         self._bar.update(1)
 

@@ -27,6 +27,8 @@ from dglkgmix.training.strategies import STRATEGIES
 from dglkgmix.training.strategies.weighted import Weighted
 
 Batch = QueryBatch | TripleBatch
+# Batches whose losses are read from a GPU at once.
+_READ_TOGETHER = 32
 
 
 class StageLoop:
@@ -63,10 +65,12 @@ class StageLoop:
     def epoch(self) -> Row:
         """Train one epoch, average where due and validate where due."""
         epoch = self.work.epoch + 1
-        meter = EpochMeter(self.work.stage.name, epoch, self.work.lr)
+        interval = 1 if self._device.type == "cpu" else _READ_TOGETHER
+        meter = EpochMeter(self.work.stage.name, epoch, self.work.lr, interval=interval)
         self.work.model.train()
         for batch in self._draw(epoch):
             self._batch(batch, meter)
+        meter.finish()
         self.work.end_epoch()
         mrr = self._validate() if self._is_due(epoch) else None
         return meter.row(valid_mrr=mrr, averaged=self.work.averaging.count)
@@ -93,13 +97,12 @@ class StageLoop:
     def _batch(self, batch: Batch, meter: EpochMeter) -> None:
         """One step: forward, backward, update."""
         terms = self._loss(batch)
-        meter.check_loss(terms.loss)
         self.work.optimizer.zero_grad(set_to_none=True)
         terms.loss.backward()  # type: ignore[no-untyped-call]
         norm = clip_gradients(self.work.model.parameters(), self.work.stage.training.clip)
-        meter.add(terms, norm)
         self.work.optimizer.step()
-        self._progress.batch(terms.positives + terms.synthetic_samples, float(terms.loss.detach()))
+        meter.add(terms, norm)
+        self._progress.batch(terms.positives + terms.synthetic_samples)
 
     def _loss(self, batch: Batch) -> LossTerms:
         model, stage = self.work.model, self.work.stage

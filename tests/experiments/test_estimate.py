@@ -40,11 +40,11 @@ def test_the_clock_leaves_the_first_batches_out_and_stops(monkeypatch):
     clock = module._Clock()
     for seconds in (9.0, 9.0, 0.5, 0.5, 0.5):
         now[0] += seconds
-        clock.batch(1, 0.0)
+        clock.batch(1)
     assert clock.step == pytest.approx(0.5)
     now[0] += module.SECONDS
     with pytest.raises(module._EnoughError):
-        clock.batch(1, 0.0)
+        clock.batch(1)
 
 
 def test_a_clock_that_saw_few_batches_takes_them_all(monkeypatch):
@@ -52,5 +52,5 @@ def test_a_clock_that_saw_few_batches_takes_them_all(monkeypatch):
     monkeypatch.setattr(module.time, "perf_counter", lambda: now[0])
     clock = module._Clock()
     now[0] = 3.0
-    clock.batch(1, 0.0)
+    clock.batch(1)
     assert clock.step == 3.0

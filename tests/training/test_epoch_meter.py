@@ -33,6 +33,33 @@ def test_what_is_not_finite_is_refused_with_epoch_and_batch(value: float) -> Non
     meter = EpochMeter("pretrain", 3, 0.5)
     meter.add(terms(1.0, 0.5, 10, 3), torch.tensor(2.0))
     with pytest.raises(NumericError, match=r"loss is .* epoch 3, batch 2 of stage 'pretrain'"):
-        meter.check_loss(torch.tensor(value))
-    with pytest.raises(NumericError, match=r"gradient norm is .* in epoch 3, batch 2"):
-        meter.add(terms(1.0, 0.5, 10, 3), torch.tensor(value))
+        meter.add(terms(value, 0.5, 10, 3), torch.tensor(1.0))
+
+
+def test_a_gradient_that_is_not_finite_is_refused_too() -> None:
+    meter = EpochMeter("train", 3, 0.5)
+    with pytest.raises(NumericError, match=r"gradient norm is inf in epoch 3, batch 1"):
+        meter.add(terms(1.0, 0.5, 10, 3), torch.tensor(math.inf))
+
+
+def test_figures_read_together_name_the_first_bad_batch() -> None:
+    meter = EpochMeter("train", 1, 0.5, interval=3)
+    meter.add(terms(1.0, 0.0, 1, 0), torch.tensor(1.0))
+    meter.add(terms(math.nan, 0.0, 1, 0), torch.tensor(1.0))
+    with pytest.raises(NumericError, match=r"loss is nan in epoch 1, batch 2"):
+        meter.add(terms(math.inf, 0.0, 1, 0), torch.tensor(1.0))
+    meter = EpochMeter("train", 1, 0.5, interval=3)
+    meter.add(terms(math.nan, 0.0, 1, 0), torch.tensor(1.0))
+    with pytest.raises(NumericError, match=r"batch 1"):
+        meter.finish()
+
+
+def test_reading_together_changes_no_figure() -> None:
+    rows = []
+    for interval in (1, 2, 7):
+        meter = EpochMeter("train", 1, 0.5, interval=interval)
+        for i in range(5):
+            meter.add(terms(i + 0.1, i / 3, 2, 1), torch.tensor(float(i)))
+        row = meter.row(valid_mrr=None, averaged=0)
+        rows.append((row.loss, row.kg_loss, row.synthetic_loss, row.gradient_norm, row.batches))
+    assert rows[0] == rows[1] == rows[2]

@@ -19,7 +19,7 @@ def run(progress: Progress, rows: list[Row]) -> None:
     progress.start_stage("train", 1, 3, 4)
     for item in rows:
         for _ in range(4):
-            progress.batch(250, 12.0)
+            progress.batch(250)
         progress.epoch(item)
     progress.end_stage()
 
