@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+import torch
+
 from dglkgmix.errors import ConfigError
 from dglkgmix.models.complex import ComplEx
 from dglkgmix.models.conve import ConvE
@@ -46,6 +48,19 @@ def build_decoder(options: ModelConfig) -> Decoder:
         _settled(options.relation_dim, "relation_dim"),
     )
     return build(options, *dims)
+
+
+def table_dims(options: ModelConfig) -> tuple[int, int]:
+    """Columns De and Dr of the embedding tables of ``options``, with nothing left at "auto".
+
+    Dr is what the decoder makes of ``relation_dim``: RESCAL's relations are matrices, De² numbers.
+
+    Raises:
+        ConfigError: as :func:`build_decoder`.
+    """
+    with torch.device("meta"):
+        decoder = build_decoder(options)
+    return decoder.entity_dim, decoder.relation_dim
 
 
 def build_encoder(options: ModelConfig, kg: KnowledgeGraph, decoder: Decoder) -> Encoder:

@@ -10,7 +10,7 @@ import torch
 
 from dglkgmix.errors import ConfigError
 from dglkgmix.kg.graph import KnowledgeGraph
-from dglkgmix.models.registry import build_decoder
+from dglkgmix.models.registry import build_decoder, table_dims
 from dglkgmix.training.config import Config, settled
 from dglkgmix.training.stages import Stage, stages
 
@@ -96,9 +96,8 @@ def gib(size: int) -> str:
 
 
 def _weights(stage: Stage, kg: KnowledgeGraph) -> Part:
-    entity_dim = settled(stage.model.entity_dim)
-    tables = kg.num_entities * (entity_dim + 1)
-    tables += kg.num_query_relations * settled(stage.model.relation_dim)
+    entity_dim, relation_dim = table_dims(stage.model)
+    tables = kg.num_entities * (entity_dim + 1) + kg.num_query_relations * relation_dim
     with torch.device("meta"):
         decoder = sum(p.numel() for p in build_decoder(stage.model).parameters())
     copies = _COPIES + _STATE_COPIES + 2 * bool(stage.swa.enabled)

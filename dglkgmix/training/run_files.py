@@ -17,8 +17,9 @@ from dglkgmix.errors import CheckpointError, DataError, OutOfRangeError
 from dglkgmix.files import RunFolder
 from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.kg.vocabulary import Vocabulary
+from dglkgmix.models.registry import table_dims
 from dglkgmix.training import checkpoint
-from dglkgmix.training.config import Config, settled
+from dglkgmix.training.config import Config
 from dglkgmix.training.config_io import dumps, loads
 
 CONFIG = "config.toml"
@@ -124,8 +125,9 @@ def given_tables(config: Config, kg: KnowledgeGraph) -> Tables | None:
         return None
     tables = read_tables(config.pretrain.run)
     check_vocabularies(tables, kg)
-    _check_size(tables.where, "entity", tables.entity_table, settled(config.model.entity_dim))
-    _check_size(tables.where, "relation", tables.relation_table, settled(config.model.relation_dim))
+    entity_dim, relation_dim = table_dims(config.model)
+    _check_size(tables.where, "entity", tables.entity_table, entity_dim)
+    _check_size(tables.where, "relation", tables.relation_table, relation_dim)
     return tables
 
 

@@ -10,7 +10,13 @@ import pytest
 from dglkgmix.errors import ConfigError
 from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.models.conve import ConvE
-from dglkgmix.models.registry import DECODERS, ENCODERS, build_decoder, build_encoder
+from dglkgmix.models.registry import (
+    DECODERS,
+    ENCODERS,
+    build_decoder,
+    build_encoder,
+    table_dims,
+)
 from dglkgmix.models.rgcn import RGCN
 from dglkgmix.models.transe import TransE
 from dglkgmix.models.tucker import TuckER
@@ -42,6 +48,16 @@ def test_builds_each_encoder_for_its_decoder(name: EncoderName) -> None:
     assert type(encoder) is ENCODERS[name]
     assert encoder.entity_table.shape == (3, 12)
     assert encoder.relation_table.shape == (2, 144)  # RESCAL: a matrix for each relation
+
+
+@pytest.mark.parametrize("name", DECODERS)
+def test_table_dims_are_those_of_the_tables(name: DecoderName) -> None:
+    options = replace(OPTIONS, decoder=name)
+
+    encoder = build_encoder(options, KG, build_decoder(options))
+
+    tables = (encoder.entity_table, encoder.relation_table)
+    assert table_dims(options) == tuple(table.shape[1] for table in tables)
 
 
 def test_options_arrive() -> None:

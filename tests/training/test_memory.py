@@ -38,6 +38,11 @@ def test_weights_scores_and_candidates_are_counted(graph: KnowledgeGraph) -> Non
     assert estimate(stages(config)[0], HUGE)[1].size < 100_000
 
 
+def test_a_relation_of_rescal_is_a_matrix(graph: KnowledgeGraph) -> None:
+    weights = estimate(stages(settled(graph, "model.decoder=rescal"))[0], HUGE)[0]
+    assert weights.size == 9 * 4 * (1_000_000 * 9 + 200 * 64)
+
+
 def test_an_encoder_costs_its_layers(graph: KnowledgeGraph) -> None:
     config = settled(graph, "model.encoder=rgcn", "model.layers=2")
     assert estimate(stages(config)[0], HUGE)[2].size == 4 * 6 * 2 * 4_000_000 * 8

@@ -265,6 +265,15 @@ def test_a_finished_run_in_place_of_the_first_stage_gives_the_same_bits(
     assert weights(tmp_path / "second") == weights(tmp_path / "one")
 
 
+def test_tables_of_rescal_are_taken_with_their_matrices(
+    graph: KnowledgeGraph, tmp_path: Path
+) -> None:
+    train(graph, settings("model.decoder=rescal"), tmp_path / "first")
+    given = settings("model.decoder=rescal", f"pretrain.run={tmp_path / 'first'}")
+    train(graph, given, tmp_path / "second")
+    assert (tmp_path / "second" / "metrics.json").exists()
+
+
 def test_pretrained_tables_of_other_data_or_size_are_refused(
     graph: KnowledgeGraph, tmp_path: Path
 ) -> None:
