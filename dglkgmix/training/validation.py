@@ -60,7 +60,8 @@ RULES: dict[str, dict[str, Rule]] = {
         "split": (
             lambda x: x[0] > 0 and min(x) >= 0 and math.isclose(sum(x), 1),
             "must be three shares that add up to 1, the first above 0",
-        )
+        ),
+        "split_seed": (lambda x: 0 <= x < 2**32, "must lie in [0, 2^32)"),
     },
     "model": {
         "entity_dim": _ATLEAST_1,
@@ -133,6 +134,8 @@ def _single(config: Config) -> Iterator[str]:
             rule = RULES.get(table.name, {}).get(option.name)
             if rule and not isinstance(value, str) and not rule[0](value):
                 yield f"{name} {rule[1]}, got {value}"
+            if isinstance(value, int) and value >= 2**63:
+                yield f"{name} must stay below 2^63, got {value}"
 
 
 def _together(config: Config) -> Iterator[str]:
@@ -157,15 +160,10 @@ def _together(config: Config) -> Iterator[str]:
 
 def _smoothing(config: Config) -> Iterator[str]:
     for table in ("training", "pretrain"):
-        section = getattr(config, table)
         loss, mass, share = (
             _inherit(config, table, key) for key in ("loss", "smoothing_mass", "label_smoothing")
         )
-        if (
-            section.smoothing_mass not in ("auto", "same")
-            and loss == "ce"
-            and share not in (0, mass)
-        ):
+        if loss == "ce" and mass != "auto" and share not in (0, mass):
             yield (
                 f'{table}.smoothing_mass {mass}: {table}.loss "ce" spreads ε itself '
                 f'({share}); leave smoothing_mass at "auto"'

@@ -59,6 +59,9 @@ def test_every_rule_names_an_option_that_exists() -> None:
         ("runtime.block=0", "runtime.block must be 1 or more"),
         ("data.split=[0.5, 0.1, 0.1]", "data.split must be three shares that add up to 1"),
         ("data.split=[0, 0.5, 0.5]", "data.split must be three shares"),
+        ("data.split_seed=-1", r"data.split_seed must lie in \[0, 2\^32\), got -1"),
+        (f"strategy.threshold={10**20}", r"strategy.threshold must stay below 2\^63, got 1000"),
+        (f"training.epochs={2**63}", r"training.epochs must stay below 2\^63"),
     ],
 )
 def test_absurd_values_are_refused_by_name(override: str, message: str) -> None:
@@ -76,6 +79,7 @@ def test_absurd_values_are_refused_by_name(override: str, message: str) -> None:
         (["model.fanout=3"], "model.fanout samples neighbours"),
         (["training.loss=ce", "training.smoothing_mass=1"], 'training.loss "ce" spreads ε itself'),
         (["pretrain.loss=ce", "pretrain.smoothing_mass=1"], 'pretrain.loss "ce" spreads ε itself'),
+        (["pretrain.loss=ce", "training.smoothing_mass=1"], 'pretrain.loss "ce" spreads ε itself'),
     ],
 )
 def test_options_that_do_not_go_together_are_refused(overrides: list[str], message: str) -> None:
