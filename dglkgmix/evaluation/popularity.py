@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
+from dglkgmix.sampling.ragged import expand
+
 if TYPE_CHECKING:
     from dglkgmix.kg.graph import KnowledgeGraph
 
@@ -19,9 +21,8 @@ class PopularityScorer:
 
     def __init__(self, kg: KnowledgeGraph) -> None:
         self.num_entities = kg.num_entities
-        keys = kg.edges[:, 1] * self.num_entities + kg.edges[:, 2]
-        self._keys, counts = torch.unique(keys, return_counts=True)  # (r, t) pairs, ascending
-        self._counts = counts.float()
+        self._degrees = kg.degrees
+        self._keys, self._counts = kg.degrees.pair_keys, kg.degrees.pair_degrees.float()
 
     def query(self, heads: Tensor, relations: Tensor) -> Tensor:
         """(B,) the relations, which are all that counts."""
@@ -35,14 +36,10 @@ class PopularityScorer:
             torch.searchsorted(self._keys, distinct * self.num_entities + bound)
             for bound in (start, stop)
         )
-        lengths = last - first
-        row = torch.repeat_interleave(lengths)
-        pair = torch.arange(len(row)) - (lengths.cumsum(0) - lengths - first)[row]
+        row, pair = expand(first, last - first)
         table[row, self._keys[pair] % self.num_entities - start] = self._counts[pair]
         return table[rows]
 
     def gather(self, query: Tensor, candidates: Tensor) -> Tensor:
         """(B, K) degrees of given candidates."""
-        wanted = query[:, None] * self.num_entities + candidates
-        at = torch.searchsorted(self._keys, wanted).clamp(max=len(self._keys) - 1)
-        return torch.where(self._keys[at] == wanted, self._counts[at], 0.0)
+        return self._degrees.tail_relation(candidates, query[:, None]).float()

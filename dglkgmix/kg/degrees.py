@@ -48,7 +48,7 @@ class Degrees:
     def tail_relation(self, v: Any, r: Any) -> Tensor:
         """d_tail(v, r): training triples with relation r and tail v."""
         v, r = self._pairs(v, r)
-        position = find(self._pair_keys, r * self._num_entities + v)
+        position = find(self.pair_keys, r * self._num_entities + v)
         return torch.where(position < 0, 0, self._pair_degrees[position])
 
     def relation_specific(self, v: Any, r: Any) -> Tensor:
@@ -70,11 +70,16 @@ class Degrees:
     @property
     def num_pairs(self) -> int:
         """Number of distinct (tail, relation) pairs of the training triples."""
-        return len(self._pair_keys)
+        return len(self.pair_keys)
+
+    @property
+    def pair_keys(self) -> Tensor:
+        """(num_pairs,) ``relation * E + tail`` of each distinct pair, ascending."""
+        return self._pair_table[0]
 
     @property
     def pair_degrees(self) -> Tensor:
-        """(num_pairs,) tail-relation degree of each distinct (tail, relation) pair, all > 0."""
+        """(num_pairs,) tail-relation degree of each pair, in the order of its key; all > 0."""
         return self._pair_degrees
 
     def _pairs(self, v: Any, r: Any) -> tuple[Tensor, Tensor]:
@@ -99,10 +104,6 @@ class Degrees:
         return pairs, inverse
 
     @property
-    def _pair_keys(self) -> Tensor:
-        return self._pair_table[0]
-
-    @property
     def _edge_pairs(self) -> Tensor:
         return self._pair_table[1]
 
@@ -110,7 +111,7 @@ class Degrees:
     def _pair_degrees(self) -> Tensor:
         from dglkgmix.kg.heterograph import typed_in_degrees
 
-        return typed_in_degrees(self._edge_pairs, len(self._pair_keys))
+        return typed_in_degrees(self._edge_pairs, len(self.pair_keys))
 
     @cached_property
     def _loop_keys(self) -> Tensor:
@@ -125,7 +126,7 @@ class DegreeBins:
     their interval, as ``[1,5)``.
 
     Raises:
-        ConfigError: no edges, or edges that are not whole, positive and ascending.
+        ConfigError: no edges, or edges that are not whole, positive, ascending and below 2^63.
     """
 
     def __init__(self, edges: Sequence[int] = DEFAULT_BINS) -> None:
@@ -134,6 +135,8 @@ class DegreeBins:
             raise ConfigError(f"bins: edges must be whole numbers, as 1,10,50, not {list(edges)}")
         if any(low >= high for low, high in pairwise((0, *self.edges))):
             raise ConfigError(f"bins: edges must be positive and ascending, not {list(edges)}")
+        if self.edges[-1] >= 2**63:
+            raise ConfigError(f"bins: edges must stay below 2^63, not {list(edges)}")
         self.names = DEFAULT_NAMES if self.edges == DEFAULT_BINS else self.intervals
 
     @classmethod
@@ -216,12 +219,13 @@ def mixing_summary(kg: KnowledgeGraph, threshold: int, partners: int, rule: str)
         synthetic_per_epoch: synthetic samples, min(k, candidates) for each.
 
     Raises:
-        ConfigError: a threshold or k below 0, or an unknown rule.
+        ConfigError: a threshold or k outside [0, 2^63), or an unknown rule.
     """
     if rule not in PARTNER_RULES:
         raise ConfigError(f"partner_rule must be one of {', '.join(PARTNER_RULES)}, not {rule!r}")
-    if threshold < 0 or partners < 0:
-        raise ConfigError(f"threshold and partners must be 0 or more: {threshold}, {partners}")
+    for name, value in {"threshold": threshold, "partners": partners}.items():
+        if not 0 <= value < 2**63:
+            raise ConfigError(f"{name} must lie in [0, 2^63), got {value}")
     below = kg.degrees.edge_tail_relation < threshold
     candidates = partner_counts(kg, rule)[below]
     return {

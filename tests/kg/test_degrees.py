@@ -92,7 +92,9 @@ def test_edge_degrees_follow_the_edges() -> None:
     expected = [counts[r, t] for _, r, t in kg.edges.tolist()]
     assert kg.degrees.edge_tail_relation.tolist() == expected
     assert kg.degrees.num_pairs == len(counts)
-    assert sorted(kg.degrees.pair_degrees.tolist()) == sorted(counts.values())
+    keys = {r * 20 + t: count for (r, t), count in counts.items()}
+    assert kg.degrees.pair_keys.tolist() == sorted(keys)
+    assert kg.degrees.pair_degrees.tolist() == [keys[key] for key in sorted(keys)]
 
 
 def test_shapes_broadcast(kg: KnowledgeGraph) -> None:
@@ -146,7 +148,7 @@ def test_bins_of_other_edges_are_named_by_interval() -> None:
     assert repr(bins) == "DegreeBins((1, 5))"
 
 
-@pytest.mark.parametrize("edges", [[], [0, 5], [5, 5], [5, 1], [1.5], [True]])
+@pytest.mark.parametrize("edges", [[], [0, 5], [5, 5], [5, 1], [1.5], [True], [1, 2**63]])
 def test_edges_that_make_no_bins(edges: list[int]) -> None:
     with pytest.raises(ConfigError, match="bins"):
         DegreeBins(edges)
@@ -213,7 +215,13 @@ def test_one_edge_each_leaves_no_partner() -> None:
 
 @pytest.mark.parametrize(
     ("threshold", "partners", "rule", "what"),
-    [(-1, 5, "any", "threshold"), (5, -1, "any", "partners"), (5, 5, "both", "partner_rule")],
+    [
+        (-1, 5, "any", r"threshold must lie in \[0, 2\^63\), got -1"),
+        (2**63, 5, "any", "threshold"),
+        (5, -1, "any", "partners"),
+        (5, 10**20, "any", "partners"),
+        (5, 5, "both", "partner_rule"),
+    ],
 )
 def test_settings_that_make_no_sense(
     kg: KnowledgeGraph, threshold: int, partners: int, rule: str, what: str

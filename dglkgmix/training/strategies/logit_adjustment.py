@@ -50,9 +50,8 @@ class LogPrior:
                 "that a relation never has would get minus infinity"
             )
         self._num_entities = kg.num_entities
-        keys = kg.edges[:, 1] * kg.num_entities + kg.edges[:, 2]
-        self._keys, counts = torch.unique(keys, return_counts=True)
-        self._values = (tau * torch.log1p(counts.double() / smoothing)).float()
+        self._keys = kg.degrees.pair_keys
+        self._values = (tau * torch.log1p(kg.degrees.pair_degrees.double() / smoothing)).float()
         sizes = torch.bincount(self._keys // kg.num_entities, minlength=kg.num_query_relations)
         self._indptr = torch.cat([torch.zeros(1, dtype=torch.long), sizes.cumsum(0)])
 

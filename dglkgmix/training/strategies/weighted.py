@@ -6,7 +6,6 @@ import torch
 from torch import Tensor
 
 from dglkgmix.kg.graph import KnowledgeGraph
-from dglkgmix.kg.keys import triple_keys
 from dglkgmix.training.strategies.base import Strategy, SyntheticBatch
 
 
@@ -53,11 +52,7 @@ def edge_weights(kg: KnowledgeGraph, rows: Tensor) -> Tensor:
 
     Both directions of a triple weigh the same; copies of one triple take their mean.
     """
-    shape = (kg.num_entities, kg.num_relations)
-    keys = triple_keys(kg.train, *shape)
-    distinct, which = keys.unique(return_inverse=True)  # type: ignore[no-untyped-call]
-    total = torch.zeros(len(distinct), dtype=rows.dtype).index_add_(0, which, rows)
-    mean = total / which.bincount(minlength=len(distinct))
-    half = triple_keys(kg.edges[: kg.num_edges // 2], *shape)
-    weights: Tensor = mean[torch.searchsorted(distinct, half)].repeat(2).float()
-    return weights
+    half = kg.num_edges // 2
+    total = torch.zeros(half, dtype=rows.dtype).index_add_(0, kg.train_edges, rows)
+    mean = total / kg.train_edges.bincount(minlength=half)
+    return mean.repeat(2).float()
