@@ -17,7 +17,7 @@ endif
 
 VENV ?= .venv
 BIN := $(VENV)/bin
-PYTEST := -m pytest --quiet
+PYTEST := -m pytest --quiet --numprocesses auto --maxprocesses 4
 STATED := pyproject.toml constraints.txt
 
 # $(1) environment, $(2) pip's arguments
@@ -32,6 +32,9 @@ define environment
 endef
 
 .PHONY: help demo test check types docs coverage test-long test-dgl2 test-oldest test-newest clean
+
+# One thread a process: on the tests' small tensors, threads that wait for each other triple the work.
+test test-long test-dgl2 test-oldest test-newest coverage: export OMP_NUM_THREADS := 1
 
 help: ## list the commands
 	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
