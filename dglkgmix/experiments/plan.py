@@ -28,7 +28,7 @@ from dglkgmix.training.config import (
 from dglkgmix.training.config_io import dumps, set_option
 from dglkgmix.training.defaults import resolve
 from dglkgmix.training.stages import PRETRAIN, stages
-from dglkgmix.training.validation import validate
+from dglkgmix.training.validation import validate, validate_for
 
 Section = TypeVar("Section", TrainingConfig, PretrainConfig)
 Graphs = Callable[[DataConfig], KnowledgeGraph]
@@ -180,7 +180,10 @@ def _settled(
         if jobs > 1 and config.runtime.threads == "auto":
             threads = max(1, torch.get_num_threads() // jobs)
             config = set_option(config, "runtime.threads", threads)
-        return resolve(config, graphs(config.data))
+        kg = graphs(config.data)
+        settled = resolve(config, kg)
+        validate_for(settled, kg)
+        return settled
     except ConfigError as error:
         where = describe(axes, seed)
         text = str(error)
