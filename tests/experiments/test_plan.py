@@ -186,7 +186,10 @@ set = { "training.epochs" = 9, "model.input_dropout" = 0.45 }
     ("extra", "message"),
     [
         ("training.lr = -1.0", r"^world, distmult, standard, seed 0: .*training\.lr"),
-        ("training.batch_size = 99", r"^world, distmult, standard, seed 0: .*batch_size 99 exceeds"),
+        (
+            "training.batch_size = 99",
+            r"^world, distmult, standard, seed 0: .*batch_size 99 exceeds",
+        ),
         ("training.lr = 'x'", r"^world, distmult, standard, seed 0: training\.lr: expected"),
         ("recipe = 'codex'", "unknown recipe 'codex'"),
     ],
