@@ -37,9 +37,9 @@ def load(
 
     A name of the catalog comes before a file or folder of the same name: ``./name`` means the
     latter. A folder has a file for train and may have one for valid (or validation, val, dev) and
-    one for test, each in any format. One file is split by ``split`` and ``split_seed``. What
-    ``data convert`` wrote as DGL binary keeps its splits. ``progress`` hears of
-    downloads, see :func:`dglkgmix.kg.catalog.fetch`.
+    one for test, each in any format. One file is split by ``split`` and ``split_seed``. A folder,
+    and what ``data convert`` wrote as DGL binary, keep their splits; where others were asked for,
+    a warning says so. ``progress`` hears of downloads, see :func:`dglkgmix.kg.catalog.fetch`.
 
     Raises:
         UnknownNameError: neither a path nor a name of the catalog.
@@ -48,15 +48,25 @@ def load(
     path = _locate(source, progress)
     options = options or ReadOptions()
     if path.is_dir():
+        _keeps_splits(source, split, split_seed)
         return load_folder(path, options)
     if path.suffix.lower() in DGL_ENDINGS and options.format is None:
         from dglkgmix.kg.dgl_binary import load_binary
 
+        _keeps_splits(source, split, split_seed)
         return load_binary(path)
     table = read_triples(path, options=options)
     if not len(table):
         raise DataError(f"{path}: no triples: the file is empty")
     return encode(*split_table(table, split, split_seed))
+
+
+def _keeps_splits(source: str | Path, split: Sequence[float], split_seed: int) -> None:
+    if tuple(split) != DEFAULT_FRACTIONS or split_seed != 0:
+        _log.warning(
+            "%s comes with its own train, valid and test: shares and seed of a split are not used",
+            source,
+        )
 
 
 def load_folder(folder: Path, options: ReadOptions) -> KnowledgeGraph:

@@ -15,6 +15,7 @@ from dglkgmix.kg.keys import triple_keys
 from dglkgmix.kg.tables import Codes, TripleTable
 
 DEFAULT_FRACTIONS = (0.8, 0.1, 0.1)
+SEEDS = 2**32  # what NumPy's RandomState takes
 _log = logging.getLogger(__name__)
 
 
@@ -29,7 +30,7 @@ def split_table(
 
     Raises:
         ConfigError: fractions that are not three, not in [0, 1], do not sum to 1, or leave
-            nothing to train on.
+            nothing to train on; a seed outside [0, 2^32).
     """
     part = assign_parts(table.codes, fractions, seed)
     train, valid, test = (table.take(np.flatnonzero(part == i)) for i in range(3))
@@ -39,6 +40,8 @@ def split_table(
 def assign_parts(codes: Codes, fractions: Sequence[float], seed: int) -> Codes:
     """0 (train), 1 (valid) or 2 (test) for each of the rows (N, 3); see :func:`split_table`."""
     check_fractions(fractions)
+    if not 0 <= seed < SEEDS:
+        raise ConfigError(f"the split's seed must lie in [0, 2^32), got {seed}")
     names = int(codes.max()) + 1 if codes.size else 0
     keys = triple_keys(torch.from_numpy(codes), names, names).numpy()
     _, first, which = np.unique(keys, return_index=True, return_inverse=True)

@@ -73,7 +73,7 @@ class PartnerSampler:
         rule: "any" excludes the triple itself, "strict" all triples with its head or relation.
 
     Raises:
-        ConfigError: a threshold or k below 0, or an unknown rule.
+        ConfigError: a threshold or k outside [0, 2^63), or an unknown rule.
     """
 
     def __init__(
@@ -84,10 +84,11 @@ class PartnerSampler:
         rule: Literal["any", "strict"] = "any",
     ) -> None:
         self.coverage = mixing_summary(kg, threshold, partners, rule)
-        self.partners = partners
+        candidates = partner_counts(kg, rule)
+        # More than there are of all draws the same; blocks are sized by k.
+        self.partners = min(partners, int(candidates.max()))
         self.rule = rule
         self._edges = kg.edges
-        candidates = partner_counts(kg, rule)
         below = kg.degrees.edge_tail_relation < threshold
         self._augmented = (below & (candidates > 0)).nonzero().flatten()
         tails = kg.edges[self._augmented, 2]

@@ -61,6 +61,18 @@ def test_one_file_is_split(tmp_path: Path) -> None:
     assert [len(again.split(name)) for name in ("train", "valid", "test")] == [21, 7, 7]
 
 
+def test_a_folder_keeps_its_splits_and_says_so(
+    toy_folder: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.WARNING, sources.__name__):
+        kept = load(toy_folder)
+        assert caplog.text == ""
+        for split in ({"split": (0.6, 0.2, 0.2)}, {"split_seed": 1}):
+            caplog.clear()
+            assert torch.equal(load(toy_folder, **split).train, kept.train)
+            assert "toy comes with its own train, valid and test" in caplog.text
+
+
 def test_one_empty_file(tmp_path: Path) -> None:
     path = tmp_path / "all.tsv"
     path.touch()

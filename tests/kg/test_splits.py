@@ -95,3 +95,9 @@ def test_no_test_split_on_demand() -> None:
 def test_fractions_that_make_no_split(fractions: tuple[float, ...]) -> None:
     with pytest.raises(ConfigError, match="split must be three fractions"):
         split_table(table_of(dense()), fractions)
+
+
+@pytest.mark.parametrize("seed", [-1, 2**32, 10**30])
+def test_a_seed_out_of_range(seed: int) -> None:
+    with pytest.raises(ConfigError, match=rf"seed must lie in \[0, 2\^32\), got {seed}"):
+        split_table(table_of(dense()), seed=seed)

@@ -84,6 +84,12 @@ class TestDistribution:
         assert kinds.tolist() == [list(pair) for pair in itertools.combinations(allowed, 2)]
         assert stats.chisquare(counts.numpy()).pvalue > 0.001
 
+    def test_more_partners_than_any_edge_has(self, star: KnowledgeGraph) -> None:
+        every = PartnerSampler(star, 5, star.num_edges).draw(3)
+        sampler = PartnerSampler(star, 5, 2**63 - 1)
+        assert sampler.draw(3).partners.tolist() == every.partners.tolist()
+        assert sampler.coverage["synthetic_per_epoch"] == len(every)
+
     def test_single_draws_are_uniform_too(self, star: KnowledgeGraph) -> None:
         sampler = PartnerSampler(star, 5, 1)
         sampler._augmented = torch.full((100_000,), 5)
