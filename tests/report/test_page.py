@@ -107,9 +107,17 @@ def test_runs_on_other_data_are_refused(run, make_run, small_graph):
         render([run, other], split="test", bins=DegreeBins())
 
 
-def test_the_file_is_written_whole(run, tmp_path):
-    write_report([run.path], tmp_path / "page.html")
-    assert (tmp_path / "page.html").read_text().startswith("<!DOCTYPE html>")
+def test_the_file_is_written_whole(run, tmp_path, monkeypatch):
+    asked = []
+
+    def render(runs, *, split, bins):
+        asked.append(([r.path for r in runs], split, bins))
+        return "a page – whole"
+
+    monkeypatch.setattr("dglkgmix.report.page.render", render)
+    write_report([run.path], tmp_path / "page.html", split="valid")
+    assert asked == [([run.path], "valid", DegreeBins())]
+    assert (tmp_path / "page.html").read_text(encoding="utf-8") == "a page – whole"
     assert [path.name for path in tmp_path.iterdir()] == ["page.html"]
     with pytest.raises(CheckpointError, match="no such run folder"):
         write_report([tmp_path / "none"], tmp_path / "page.html")

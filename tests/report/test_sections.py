@@ -43,11 +43,13 @@ def test_results_show_each_run_and_the_yardstick(subjects):
 
 
 def test_further_runs_are_folded_away(subjects):
-    for make in (sections.degree_section, lambda s: sections.examples_section(s, BINS)):
-        assert len(of(make(subjects), Fold)) == 1
-        assert not of(make(subjects[:1]), Fold)
-    assert len(of(sections.degree_section(subjects), Picture)) == 6
-    assert len(of(sections.examples_section(subjects, BINS), Queries)) == 2
+    degrees, examples = (
+        sections.degree_section(subjects),
+        sections.examples_section(subjects, BINS),
+    )
+    assert (len(of(degrees, Fold)), len(of(degrees, Picture))) == (1, 6)
+    assert (len(of(examples, Fold)), len(of(examples, Queries))) == (1, 2)
+    assert not of(sections.examples_section(subjects[:1], BINS), Fold)
 
 
 def test_a_comparison_has_a_row_for_each_further_run(subjects):
