@@ -19,20 +19,35 @@ from dglkgmix.training.launch import train
 from dglkgmix.training.progress import Progress
 
 GRAPH = "world"
+# ComplEx with a softmax loss learns this graph best in a minute.
 SETTINGS = (
     f"data.source={GRAPH}",
-    "model.decoder=conve",
-    "training.epochs=60",
+    "model.decoder=complex",
+    "training.loss=ce",
+    "training.n3=0.01",
     "training.lr=0.003",
+    "training.batch_size=64",
+    "training.validate_every=3",
+    "training.epochs=30",
 )
+# As many optimiser steps as plain training has, over both stages.
 RUNS = {
     "standard": (),
-    "mixup": ("strategy.name=mixup", "pretrain.epochs=30", "training.epochs=30"),
+    "mixup": (
+        "strategy.name=mixup",
+        "strategy.partners=1",
+        "strategy.synthetic_weight=0.3",
+        "pretrain.epochs=15",
+        "training.epochs=15",
+        "swa.start=3",
+        "swa.every=3",
+        "swa.lr=0.003",
+    ),
 }
 QUESTIONS = (
     ("Which countries border Germany?", "Germany", "borders"),
     ("Through which countries does the Danube flow?", "Danube", "flows through"),
-    ("What is the official language of Brazil?", "Brazil", "official language"),
+    ("Which organisations is Austria a member of?", "Austria", "member of"),
 )
 ANSWERS = 6
 
@@ -74,6 +89,7 @@ def run_demo(
         result = train(kg, config, out / name, overwrite=overwrite, progress=progress)
         accounts[name] = result.test or {}
     say("\n" + comparison(accounts))
+    say("Both had as many training steps. One seed tells little of small differences.")
     for answered in answer(Run.open(out / "mixup")):
         say("\n" + _shown(answered))
     write_report([out / name for name in RUNS], out / "report.html")
@@ -110,9 +126,12 @@ def answer(run: Run) -> list[Answered]:
 def _new_answers(
     kg: KnowledgeGraph, predictor: Predictor, head: str, relation: str
 ) -> tuple[tuple[str, bool], ...]:
-    """The best answers that no training triple holds; a known one is held out, so it is right."""
+    """The best answers that no training triple holds, the entity itself left out.
+
+    Of those, one that is known is held out, so it is right.
+    """
     ids = kg.entities.ids([head]), kg.relations.ids([relation])
-    trained = {kg.entities[int(tail)] for tail in kg.train_index.tails_of(*ids)[1]}
+    trained = {kg.entities[int(tail)] for tail in kg.train_index.tails_of(*ids)[1]} | {head}
     found = predictor.predict(Query(head, relation), top=ANSWERS + len(trained)).answers
     new = [(given.name, given.known) for given in found if given.name not in trained]
     return tuple(new[:ANSWERS])
@@ -126,7 +145,7 @@ def _introduction(kg: KnowledgeGraph) -> str:
 
 
 def _shown(answered: Answered) -> str:
-    lines = [f"{answered.question} (facts seen in training left out)"]
+    lines = [f"{answered.question} (what it was taught left out)"]
     for place, (name, right) in enumerate(answered.answers, 1):
-        lines.append(f"  {place}. {name}" + ("   <- right: a held-out fact" if right else ""))
+        lines.append(f"  {place}. {name}" + ("   <- right, and held out" if right else ""))
     return "\n".join(lines)
