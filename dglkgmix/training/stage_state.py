@@ -136,6 +136,8 @@ class StageState:
             self.averaging.load(state["averaging"])
             self.stopping.load(state["stopping"])
             self.best = state["best"]
+        except CheckpointError:
+            raise
         except (KeyError, ValueError, TypeError) as error:
             raise CheckpointError(f"{where}: not the state of this training: {error!r}") from None
 
