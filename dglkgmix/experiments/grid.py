@@ -150,15 +150,13 @@ def parse_experiment(text: str, where: str = "experiment") -> Experiment:
 def flatten(table: Mapping[str, Any], where: str) -> Options:
     """``{"training": {"lr": 1}}`` as ``{"training.lr": 1}``; unknown options are refused."""
     found: Options = {}
+    known = option_names()
     for key, value in table.items():
-        nested = isinstance(value, dict) and key not in option_names()
-        inner = {f"{key}.{k}": v for k, v in value.items()} if nested else {key: value}
-        for name, option in inner.items():
-            if name not in option_names():
-                raise ConfigError(
-                    f"{where}: unknown option {name!r}{toml_files.close(name, option_names())}"
-                )
-            found[name] = option
+        nested = isinstance(value, dict) and key not in known
+        found |= {f"{key}.{k}": v for k, v in value.items()} if nested else {key: value}
+    for name in found:
+        if name not in known:
+            raise ConfigError(f"{where}: unknown option {name!r}{toml_files.close(name, known)}")
     return found
 
 

@@ -25,7 +25,7 @@ from dglkgmix.training.config import (
     SwaConfig,
     TrainingConfig,
 )
-from dglkgmix.training.config_io import dumps, set_option
+from dglkgmix.training.config_io import dumps, merge, set_option
 from dglkgmix.training.defaults import resolve
 from dglkgmix.training.stages import PRETRAIN, stages
 from dglkgmix.training.validation import validate, validate_for
@@ -113,14 +113,24 @@ def cell_config(experiment: Experiment, axes: Mapping[str, Any], seed: int) -> C
     template = experiment.variant_recipes.get(strategy, experiment.recipe)
     named = {axis: slug(axes[axis]) for axis in AXES}
     config = Config() if template is None else load_recipe(template.format(**named))
-    layers: list[Options] = [experiment.settings, _axis_options(axes)]
-    layers.append(experiment.variants.get(strategy, {}))
-    layers += [rule.set for rule in experiment.rules if rule.matches(axes)]
-    layers.append({"runtime.seed": seed})
-    for layer in layers:
-        for option, value in layer.items():
-            config = set_option(config, option, value, where=describe(axes, seed))
-    return config
+    options = {**experiment.settings, **_axis_options(axes)}
+    options |= experiment.variants.get(strategy, {})
+    for rule in experiment.rules:
+        options |= rule.set if rule.matches(axes) else {}
+    return set_options(config, options | {"runtime.seed": seed}, where=describe(axes, seed))
+
+
+def set_options(config: Config, options: Options, *, where: str) -> Config:
+    """Replace many options called ``table.option`` at once.
+
+    Raises:
+        ConfigError: an unknown option, or a value of another type.
+    """
+    tables: dict[str, Options] = {}
+    for option, value in options.items():
+        table, _, name = option.partition(".")
+        tables.setdefault(table, {})[name] = value
+    return merge(config, tables, where=where)
 
 
 def describe(axes: Mapping[str, Any], seed: int) -> str:

@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from dglkgmix.errors import ConfigError, DependencyError, DglkgmixError, StorageError
 from dglkgmix.experiments.execute import load_graph, train_or_resume
-from dglkgmix.experiments.plan import digest, pretraining_config, slug
+from dglkgmix.experiments.plan import digest, pretraining_config, set_options, slug
 from dglkgmix.experiments.recipes import load_recipe
 from dglkgmix.experiments.space import Space
 from dglkgmix.files import write_atomic
@@ -104,8 +104,8 @@ def starting_point(space: Space, source: str, recipe: str | None = None) -> Conf
     """The settings that trials start from: recipe, then ``[settings]`` of the space."""
     name = recipe or space.recipe
     config = Config() if name is None else load_recipe(name)
-    for option, value in ({"data.source": source} | space.settings).items():
-        config = set_option(config, option, value, where="[settings]")
+    options = space.settings | {"data.source": source}
+    config = set_options(config, options, where="[settings]")
     validate(config)
     return config
 
@@ -142,9 +142,7 @@ def search(
 
 
 def _trial(optuna: Any, plan: Search, kg: Any, trial: Any) -> float:
-    config = plan.base
-    for option, value in plan.space.suggest(trial).items():
-        config = set_option(config, option, value)
+    config = set_options(plan.base, plan.space.suggest(trial), where="trial")
     try:
         validate(config)
         config = _with_shared_first_stage(plan, resolve(config, kg))
@@ -224,9 +222,7 @@ def _report(optuna: Any, plan: Search, study: Any, trial: Any, say: Callable[[st
 
 def _write_best(plan: Search, study: Any) -> None:
     best = study.best_trial
-    config = plan.base
-    for option, value in best.params.items():
-        config = set_option(config, option, value)
+    config = set_options(plan.base, best.params, where=BEST)
     head = [
         "[recipe]",
         f'about = "The best of a search: trial {best.number} of study {plan.study_name}"',

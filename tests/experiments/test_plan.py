@@ -3,6 +3,7 @@ from functools import lru_cache
 
 import pytest
 
+from dglkgmix.errors import ConfigError
 from dglkgmix.experiments.grid import experiment_text, parse_experiment
 from dglkgmix.experiments.plan import (
     cell_config,
@@ -10,6 +11,7 @@ from dglkgmix.experiments.plan import (
     digest,
     make_plan,
     pretraining_config,
+    set_options,
     slug,
 )
 from dglkgmix.kg.graph import KnowledgeGraph
@@ -250,3 +252,13 @@ def test_folder_names_hold_no_odd_characters():
     text = HEAD.replace("world", "my data/gräf.tsv") + '"strategy" = ["k = 1"]\n'
     names = list(plan_of(text + '[variants."k = 1"]\nstrategy.partners = 1').trainings)
     assert names[0].startswith("gr-f_distmult_k-=-1_s0-")
+
+
+def test_many_options_are_set_at_once():
+    options = {"training.lr": 0.5, "model.decoder": "rescal", "training.epochs": 3}
+    one_by_one = Config()
+    for option, value in options.items():
+        one_by_one = set_option(one_by_one, option, value)
+    assert set_options(Config(), options, where="x") == one_by_one
+    with pytest.raises(ConfigError, match=r"^here: unknown option 'training\.lrr'"):
+        set_options(Config(), {"training.lrr": 0.5}, where="here")
