@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from dglkgmix.cli.common import emit_json, json_option
-from dglkgmix.errors import ConfigError
+from dglkgmix.errors import ConfigError, DataError
 
 if TYPE_CHECKING:
     from dglkgmix.evaluation.rank_table import RankTable
@@ -40,6 +40,8 @@ def compare(runs: tuple[str, ...], *, split: str, bins: str, as_json: bool) -> N
     chosen = DegreeBins.parse(bins)
     tables = {run: rank_tables(Path(run), split) for run in runs}
     baseline = runs[0]
+    if not len(tables[baseline][0]):
+        raise DataError(f"{baseline}: its {split} split holds no triples")
     found = [
         {"run": run} | compare_tables(tables[baseline], tables[run], chosen, labels=(baseline, run))
         for run in runs[1:]

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from dglkgmix.cli.common import emit_json, json_option, reading_options
+from dglkgmix.errors import ConfigError, DglkgmixError
 
 KINDS = [
     *("relation", "relation-class", "head-in", "head-out", "tail-in", "tail-out"),
@@ -68,6 +69,8 @@ def evaluate(run: Path | None, *, as_json: bool, **options: Any) -> None:
     from dglkgmix.kg.degrees import DegreeBins
 
     bins = DegreeBins.parse(options["bins"])
+    if options["write_ranks"] is not None:
+        _check_own(options["write_ranks"])
     subject = find_subject(run, options)
     calibration = subject.calibration(bins, options["false_triples"], options["fit_false_triples"])
     found = account(subject.table, bins, calibration)
@@ -80,3 +83,16 @@ def evaluate(run: Path | None, *, as_json: bool, **options: Any) -> None:
     from dglkgmix.cli.evaluate_page import page
 
     click.echo(page(subject, found, bins, groups))
+
+
+def _check_own(path: Path) -> None:
+    """Whatever stands there and is no rank table belongs to someone."""
+    from dglkgmix.evaluation.rank_table import RankTable
+
+    if not path.exists():
+        return
+    try:
+        RankTable.from_bytes(path.read_bytes(), path)
+    except DglkgmixError:
+        message = f"--write-ranks {path} would replace a file that is no rank table"
+        raise ConfigError(f"{message}: choose another name") from None

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from dglkgmix.cli.common import printable
+from dglkgmix.errors import ConfigError
 
 
 @click.command(
@@ -33,6 +34,8 @@ def export(run: Path, *, form: str, out: Path, overwrite: bool) -> None:
     from dglkgmix.evaluation.vectors import export_vectors
     from dglkgmix.run import Run
 
+    if (out / "manifest.json").exists():  # its files have the names that an export's have
+        raise ConfigError(f"--out {out} is a run folder: choose another for the vectors")
     opened = Run.open(run)
     for path in export_vectors(opened.model, opened.kg, out, form, overwrite=overwrite):
         click.echo(printable(str(path)))

@@ -94,8 +94,9 @@ class Run:
                 f"{self.path}: the training has not finished; "
                 f"go on with: dglkgmix train --resume --out {self.path}"
             )
+        stored = self.folder.read(run_files.METRICS)
         try:
-            values: dict[str, Any] = json.loads(self.folder.read(run_files.METRICS))
+            values: dict[str, Any] = json.loads(stored)
         except ValueError as error:
             raise CheckpointError(f"{self.path / run_files.METRICS}: {error}") from None
         return values

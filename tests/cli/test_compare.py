@@ -48,6 +48,12 @@ def test_runs_on_different_data_are_refused(run, make_run):
         call(compare, run, changed)
 
 
+def test_an_empty_split_is_refused(make_run):
+    bare = make_run("bare", rows={"train": ring_rows()["train"], "valid": [], "test": []})
+    with pytest.raises(DataError, match="bare: its test split holds no triples"):
+        call(compare, bare, bare)
+
+
 def test_what_is_no_run_is_named(run, tmp_path):
     with pytest.raises(CheckpointError, match="nothing-here"):
         call(compare, run, tmp_path / "nothing-here")

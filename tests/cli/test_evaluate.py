@@ -97,6 +97,16 @@ def test_ranks_in_text_without_scores(ring_folder, tmp_path):
     assert found["by"]["ties"]["optimistic"]["mrr"] is None
 
 
+def test_only_a_rank_table_is_replaced_by_ranks(run, tmp_path):
+    path = tmp_path / "triples.tsv"
+    path.write_text("a\tr\tb\n")
+    with pytest.raises(ConfigError, match="no rank table: choose another name"):
+        call(evaluate, run, "--write-ranks", path)
+    assert path.read_text() == "a\tr\tb\n"
+    for _ in range(2):
+        call(evaluate, run, "--write-ranks", tmp_path / "ranks.parquet")
+
+
 def test_the_popularity_baseline(ring_folder):
     found = call_json(evaluate, "--baseline", "popularity", "--data", ring_folder)
     assert found["overall"]["queries"] == 10

@@ -28,5 +28,12 @@ def test_an_earlier_export_is_kept_unless_asked(run, tmp_path):
     call(export, run, "--out", tmp_path, "--overwrite")
 
 
+def test_a_run_is_never_overwritten(run):
+    before = (run / "entities.parquet").read_bytes()
+    with pytest.raises(ConfigError, match="is a run folder"):
+        call(export, run, "--out", run, "--overwrite")
+    assert (run / "entities.parquet").read_bytes() == before
+
+
 def test_help_has_an_example():
     assert "Example: dglkgmix export" in call(export, "--help").stdout
