@@ -186,7 +186,8 @@ class _Pruner:
 
 def _study(optuna: Any, plan: Search) -> Any:
     storage = plan.storage or f"sqlite:///{(plan.out / STUDY).resolve()}"
-    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    # A trial that fails is told by our own error, not by a traceback of the library.
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
     try:
         # Two processes that create the tables of one file at once would trip over each other.
         with _locked(plan.out / ".storage.lock"):
