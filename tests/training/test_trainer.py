@@ -106,7 +106,7 @@ def test_a_stop_and_a_resume_give_the_bits_of_one_go(
     assert torch.equal(whole["random"]["cpu"], parts["random"]["cpu"])
 
 
-@pytest.mark.parametrize("after", [1, 2, 3, 5, 7])
+@pytest.mark.parametrize("after", [1, 4, 7])
 def test_an_interruption_anywhere_loses_at_most_what_was_not_saved(
     graph: KnowledgeGraph, tmp_path: Path, after: int
 ) -> None:
