@@ -16,6 +16,7 @@ def brief(monkeypatch: pytest.MonkeyPatch) -> None:
         "model.decoder=distmult",
         "model.entity_dim=8",
         "training.epochs=1",
+        "training.batch_size=512",
         "runtime.threads=1",
     )
     monkeypatch.setattr(demo, "SETTINGS", ("data.source=world", *tiny))
