@@ -31,6 +31,8 @@ from dglkgmix.training.validation import validate
 Objective = Literal["mrr", "low", "mix"]
 TRIALS, PRETRAINED, BEST, STUDY = "trials", "pretrained", "best.toml", "study.db"
 ERROR = "error"
+# What ends a trial and not the search.
+FAILURES = (DglkgmixError, RuntimeError, MemoryError)
 
 
 @dataclass(frozen=True)
@@ -135,7 +137,7 @@ def search(
         study.optimize(
             lambda trial: _trial(optuna, plan, kg, trial),
             n_trials=1,
-            catch=(DglkgmixError, RuntimeError, MemoryError),
+            catch=FAILURES,
             callbacks=[lambda study, trial: _report(optuna, plan, study, trial, say)],
         )
     return _outcome(optuna, plan, study)
@@ -148,8 +150,9 @@ def _trial(optuna: Any, plan: Search, kg: Any, trial: Any) -> float:
         config = _with_shared_first_stage(plan, resolve(config, kg))
         result = _run(plan, kg, config, trial.number, _Pruner(optuna, trial))
         return plan.goal.value(result.valid)
-    except DglkgmixError as error:
-        trial.set_user_attr(ERROR, str(error))
+    except FAILURES as error:
+        kind = "" if isinstance(error, DglkgmixError) else f"{type(error).__name__}: "
+        trial.set_user_attr(ERROR, f"{kind}{error}")
         raise
 
 
@@ -217,7 +220,7 @@ def _report(optuna: Any, plan: Search, study: Any, trial: Any, say: Callable[[st
     elif trial.state == states.PRUNED:
         say(f"trial {trial.number}: pruned with {options}")
     else:
-        reason = trial.user_attrs.get(ERROR, "see the warning above")
+        reason = trial.user_attrs[ERROR]
         say(f"trial {trial.number}: FAILED with {options}: {reason}")
 
 

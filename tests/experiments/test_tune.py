@@ -104,6 +104,17 @@ def test_a_failing_trial_is_told_and_the_rest_goes_on(data, tmp_path):
     assert not (tmp_path / "best.toml").exists()
 
 
+def test_a_trial_that_runs_out_of_memory_is_told(data, tmp_path, monkeypatch):
+    def train(*arguments, **options):
+        raise RuntimeError("can't allocate memory")
+
+    monkeypatch.setattr("dglkgmix.experiments.tune.launch.train", train)
+    said = []
+    text = SPACE.replace("pretrain.enabled = true", "pretrain.enabled = false")
+    assert search(plan_of(tmp_path, data, text), 1, said.append)["best"] is None
+    assert said[0].endswith(": RuntimeError: can't allocate memory")
+
+
 def test_a_hopeless_trial_is_pruned(data, tmp_path, monkeypatch):
     import optuna
 
