@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 from pathlib import Path
@@ -10,10 +11,14 @@ import pytest
 from tests.conftest import ROOT
 from tests.lowest_versions import lowest, pins
 
+MAKE = ("MAKEFLAGS", "MAKELEVEL", "MFLAGS")
+
 
 def make(*arguments: str) -> CompletedProcess[str]:
+    """Make as a person calls it, whatever make started the tests."""
     command = ["make", "--no-print-directory", *arguments]
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60)
+    alone = {name: value for name, value in os.environ.items() if name not in MAKE}
+    return subprocess.run(command, cwd=ROOT, env=alone, capture_output=True, text=True, timeout=60)
 
 
 def another_python(folder: Path, version: str) -> Path:
