@@ -107,7 +107,7 @@ def test_a_state_that_lacks_something_is_refused(graph: KnowledgeGraph, lost: st
 
 def test_a_state_of_another_model_is_refused(graph: KnowledgeGraph) -> None:
     state = begin(graph, "model.entity_dim=6").state()
-    with pytest.raises(CheckpointError, match="^here does not fit the model"):
+    with pytest.raises(CheckpointError, match=r"^here does not fit the model"):
         begin(graph).load(state, "here")
 
 
