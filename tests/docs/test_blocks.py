@@ -1,0 +1,169 @@
+"""Every block of every page runs; see ``blocks.py`` for marks and ``runner.py`` for comparisons.
+
+The tour is run first. All other pages find its runs in ``runs/`` and, by the names that
+`dglkgmix demo` gives them, in ``dglkgmix-demo/``.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import ROOT
+from tests.docs.blocks import Block, blocks, pages
+from tests.docs.runner import Runner, commands, matches
+
+TOUR = ROOT / "docs" / "guides" / "tour.md"
+# Its program is run, and its results looked at, by tests/pipeline/test_guide.py.
+ELSEWHERE = ROOT / "docs" / "guides" / "dgl-pipeline.md"
+PAGES = [page for page in pages() if page != ELSEWHERE]
+# DGL's data loaders and scikit-learn's warn about matters of speed and of empty folds.
+pytestmark = pytest.mark.filterwarnings("default")
+
+
+def runnable(page: Path) -> list[Block]:
+    return [b for b in blocks(page) if b.language in ("python", "console", "text") or b.title]
+
+
+def name(page: Path) -> str:
+    return str(page.relative_to(ROOT))
+
+
+Toured = Callable[[bool], Path]
+
+
+@pytest.fixture(scope="module")
+def toured(tmp_path_factory: pytest.TempPathFactory, testrun_uid: str) -> Toured:
+    """The folder in which the tour was run, quick or in full; once for all test processes."""
+    shared = tmp_path_factory.getbasetemp().parent
+
+    def tour(quick: bool) -> Path:
+        folder = shared / f"tour-{testrun_uid}-{quick}"
+        folder.mkdir(exist_ok=True)
+        with (folder / ".lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not (folder / ".done").exists():
+                run_page(TOUR, folder, quick=quick)
+                (folder / ".done").touch()
+        return folder
+
+    return tour
+
+
+def run_page(page: Path, folder: Path, *, quick: bool, data: Path | None = None) -> None:
+    runner, before = Runner(quick=quick), Path.cwd()
+    os.chdir(folder)
+    try:
+        for block in runnable(page):
+            if (quick and "long" in block.marks) or ("data" in block.marks and data is None):
+                continue
+            runner.run(block)
+    finally:
+        os.chdir(before)
+
+
+def run_after_tour(page: Path, tmp_path: Path, toured: Toured, *, quick: bool) -> None:
+    tour = toured(quick)
+    if page == TOUR:
+        return
+    for place in ("runs", "dglkgmix-demo"):
+        shutil.copytree(tour / "runs", tmp_path / place)
+    data = ROOT.parent / "shared" / "data"
+    run_page(page, tmp_path, quick=quick, data=data if data.is_dir() else None)
+
+
+@pytest.fixture(autouse=True)
+def _data(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Data sets are those beside the repository, or none: no page reaches for the network."""
+    data = ROOT.parent / "shared" / "data"
+    monkeypatch.setenv("DGLKGMIX_DATA", str(data if data.is_dir() else tmp_path / "none"))
+
+
+@pytest.mark.parametrize("page", [p for p in PAGES if runnable(p)], ids=name)
+def test_every_block_runs(page: Path, tmp_path: Path, toured: Toured) -> None:
+    run_after_tour(page, tmp_path, toured, quick=True)
+
+
+@pytest.mark.long
+@pytest.mark.timeout(3600)
+@pytest.mark.parametrize("page", [p for p in PAGES if runnable(p)], ids=name)
+def test_every_block_runs_in_full(page: Path, tmp_path: Path, toured: Toured) -> None:
+    run_after_tour(page, tmp_path, toured, quick=False)
+
+
+def test_what_is_not_run_is_typed_before_anything_is_installed() -> None:
+    for page in pages():
+        for block in blocks(page):
+            if block.language == "sh":
+                programs = {line.split()[0] for line in block.text.splitlines() if line}
+                assert programs <= {"make", "git", "cd", "pip", "python"}, block.where
+
+
+def page_of(tmp_path: Path, text: str) -> Path:
+    page = tmp_path / "page.md"
+    page.write_text(text, encoding="utf-8")
+    return page
+
+
+class TestTheHarness:
+    def test_blocks_of_a_page(self, tmp_path: Path) -> None:
+        text = (
+            '# A\n\n<!-- varies -->\n```console\n$ ls\n```\n\n```toml title="a.toml"\nb = 1\n```\n'
+        )
+        first, second = blocks(page_of(tmp_path, text))
+        assert (first.language, first.line, first.marks) == ("console", 5, {"varies"})
+        assert (second.title, second.text, second.follows) == ("a.toml", "b = 1\n", True)
+
+    @pytest.mark.parametrize("fence", ["```pyton", "  ```python", "```python linenums", "```"])
+    def test_a_fence_that_would_not_be_run_is_refused(self, tmp_path: Path, fence: str) -> None:
+        with pytest.raises(ValueError, match=r"page.md:1: a fence that the tests do not know"):
+            blocks(page_of(tmp_path, f"{fence}\na\n```\n"))
+
+    def test_an_unknown_mark_is_refused(self, tmp_path: Path) -> None:
+        with pytest.raises(ValueError, match="unknown marks"):
+            blocks(page_of(tmp_path, "<!-- skip -->\n```python\na\n```\n"))
+
+    def test_commands_with_continuations_and_output(self) -> None:
+        found = list(commands("$ ls \\\n    a\nx\ny\n$ cat b\n"))
+        assert [(c.line, c.shown) for c in found] == [("ls      a", "x\ny\n"), ("cat b", "")]
+
+    def test_dots_stand_for_any_lines(self) -> None:
+        assert matches(["a", "b", "c"], ["a", "...", "c"])
+        assert matches(["a"], ["...", "a", "..."])
+        assert not matches(["a", "b"], ["...", "a"])
+
+    @pytest.mark.parametrize(
+        ("printed", "shown", "agree"),
+        [
+            ("MRR  0.5000 -0.1", "MRR 0.2310 +0.0031", True),
+            ("p < 0.0001", "p 0.0312", True),
+            ("1,070 queries", "1,071 queries", False),
+            ("Run: a (epoch 1 of 2)", "Run: a (epoch 58 of 60)", True),
+            ("Germany", "France", False),
+        ],
+    )
+    def test_what_is_compared(
+        self, tmp_path: Path, printed: str, shown: str, agree: bool, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("tests.docs.blocks.ROOT", tmp_path)
+        text = f"```python\nprint({printed!r})\n```\n\n```text\n{shown}\n```\n"
+        code, output = blocks(page_of(tmp_path, text))
+        runner = Runner()
+        runner.run(code)
+        if agree:
+            runner.run(output)
+        else:
+            with pytest.raises(AssertionError, match=r"page.md:6: the Python above printed"):
+                runner.run(output)
+
+    def test_a_failing_command_fails_unless_its_error_is_shown(self) -> None:
+        page, command = ROOT / "docs" / "page.md", "$ dglkgmix recipes show conve.toml\n"
+        error = "Error: conve.toml: cannot be read: No such file or directory\n"
+        Runner().run(Block(page, 1, "console", command + error))
+        with pytest.raises(AssertionError, match="exit status 2"):
+            Runner().run(Block(page, 1, "console", command))
