@@ -80,6 +80,7 @@ def run_after_tour(page: Path, tmp_path: Path, toured: Toured, *, quick: bool) -
 @pytest.fixture(autouse=True)
 def _data(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Data sets are those beside the repository, or none: no page reaches for the network."""
+    monkeypatch.setenv("COLUMNS", "100")
     data = ROOT.parent / "shared" / "data"
     monkeypatch.setenv("DGLKGMIX_DATA", str(data if data.is_dir() else tmp_path / "none"))
 

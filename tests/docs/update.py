@@ -35,6 +35,7 @@ def main(folder: str, *names: str) -> None:
     """Update pages; paths are relative to where this is called."""
     pages = [Path(name).resolve() for name in names]
     os.chdir(folder)
+    os.environ["COLUMNS"] = "100"
     for page in pages:
         runner = Runner(quick=False)
         for block in blocks(page):
