@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 )
 @click.argument("file")
 @click.option("--out", type=click.Path(path_type=Path), help="Folder of runs and results.")
-@click.option("--jobs", type=click.IntRange(min=1), default=1, help="Trainings at once.")
+@click.option(
+    "--jobs", type=click.IntRange(min=1), default=1, show_default=True, help="Trainings at once."
+)
 @click.option("--dry-run", is_flag=True, help="Print cells and an estimate of time; train nothing.")
 @click.option("--show", is_flag=True, help="Print the experiment file and stop.")
 @click.option("--quiet", is_flag=True, help="No progress on standard error.")

@@ -69,21 +69,41 @@ _STRATEGIES = ["standard", "mixup", "oversample", "reweight", "focal", "logit-ad
     type=click.Choice(_STRATEGIES),
     help="What to do about degree bias. [default: standard]",
 )
-@click.option("--regime", type=click.Choice(["1-n", "1-k"]), help="Negatives. [default: 1-n]")
+@click.option(
+    "--regime",
+    type=click.Choice(["1-n", "1-k"]),
+    help="Score against all entities (1-n) or sampled negatives (1-k). [default: 1-n]",
+)
 @click.option("--epochs", type=int, help="Most epochs of every stage. [default: by graph size]")
-@click.option("--batch-size", type=int, help="Queries (1-n) or triples (1-k) of a batch.")
+@click.option(
+    "--batch-size",
+    type=int,
+    help="Queries (1-n) or triples (1-k) of a batch. [default: by graph size]",
+)
 @click.option("--lr", type=float, help="Learning rate. [default: 0.001 for Adam]")
-@click.option("--loss", type=click.Choice(["bce", "ce"]), help="Loss. [default: bce]")
+@click.option(
+    "--loss",
+    type=click.Choice(["bce", "ce"]),
+    help="Binary or softmax cross-entropy. [default: bce]",
+)
 @click.option("--threshold", type=int, help="Treat tail-relation degrees below it. [default: 5]")
 @click.option("--partners", type=int, help="Mixing partners of each such triple. [default: 5]")
-@click.option("--partner-rule", type=click.Choice(["any", "strict"]), help="[default: any]")
+@click.option(
+    "--partner-rule",
+    type=click.Choice(["any", "strict"]),
+    help="strict: partners with another head and relation. [default: any]",
+)
 @click.option("--synthetic-weight", type=float, help="Weight of the mixup loss. [default: 1]")
 @click.option("--alpha", type=float, help="Mix with λ ~ Beta(α, α). [default: 1]")
 @click.option("--fixed-lambda", type=float, help="One λ instead of draws; 1 is the control.")
-@click.option("--pretrain/--no-pretrain", default=None, help="First stage. [default: for mixup]")
+@click.option(
+    "--pretrain/--no-pretrain", default=None, help="Train in two stages. [default: for mixup]"
+)
 @click.option("--pretrained", metavar="RUN", help="Take embeddings of RUN for the first stage.")
 @click.option("--swa/--no-swa", default=None, help="Weight averaging. [default: for mixup]")
-@click.option("--validate-every", type=int, help="Epochs between validations.")
+@click.option(
+    "--validate-every", type=int, help="Epochs between validations. [default: by graph size]"
+)
 @click.option("--patience", type=int, help="Validations without a new best. [default: 10]")
 @click.option("--device", help="auto, cpu, cuda, cuda:1 … [default: auto]")
 @click.option(
