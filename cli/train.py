@@ -18,37 +18,6 @@ if TYPE_CHECKING:
     from dglkgmix.training.config import Config
     from dglkgmix.training.results import Result
 
-# Flag -> option of the configuration.
-FLAGS = {
-    "decoder": "model.decoder",
-    "encoder": "model.encoder",
-    "strategy": "strategy.name",
-    "regime": "training.regime",
-    "epochs": "training.epochs",
-    "batch_size": "training.batch_size",
-    "lr": "training.lr",
-    "loss": "training.loss",
-    "threshold": "strategy.threshold",
-    "partners": "strategy.partners",
-    "partner_rule": "strategy.partner_rule",
-    "synthetic_weight": "strategy.synthetic_weight",
-    "alpha": "strategy.alpha",
-    "fixed_lambda": "strategy.fixed_lambda",
-    "pretrain": "pretrain.enabled",
-    "pretrained": "pretrain.run",
-    "swa": "swa.enabled",
-    "validate_every": "training.validate_every",
-    "patience": "training.patience",
-    "device": "runtime.device",
-    "precision": "runtime.precision",
-    "seed": "runtime.seed",
-    "columns": "data.columns",
-    "header": "data.header",
-    "delimiter": "data.delimiter",
-    "format": "data.format",
-    "split": "data.split",
-    "split_seed": "data.split_seed",
-}
 
 _DECODERS = ["conve", "tucker", "distmult", "complex", "rescal", "transe"]
 _STRATEGIES = ["standard", "mixup", "oversample", "reweight", "focal", "logit-adjustment"]
@@ -60,7 +29,7 @@ _STRATEGIES = ["standard", "mixup", "oversample", "reweight", "focal", "logit-ad
 )
 @click.argument("source", required=False)
 @click.option("--out", type=click.Path(path_type=Path), help="Run folder to write.")
-@click.option("--model", "decoder", type=click.Choice(_DECODERS), help="Decoder. [default: conve]")
+@click.option("--model", type=click.Choice(_DECODERS), help="Decoder. [default: conve]")
 @click.option(
     "--encoder", type=click.Choice(["lookup", "rgcn"]), help="Encoder in front. [default: lookup]"
 )
@@ -236,7 +205,9 @@ def _stored(options: dict[str, Any], folder: RunFolder) -> Config:
 
 
 def _flags(options: dict[str, Any]) -> dict[str, Any]:
-    given = {option: options.get(flag) for flag, option in FLAGS.items()}
+    from dglkgmix.training.flags import READING, TRAINING
+
+    given = {option: options.get(flag) for flag, option in (TRAINING | READING).items()}
     return {"data.source": options["source"], **given}
 
 
@@ -244,15 +215,7 @@ def _read(config: Config) -> KnowledgeGraph:
     data = config.data
     if not data.source:
         raise ConfigError("SOURCE is missing: a catalog name, a folder or a file of triples")
-    return load_source(
-        data.source,
-        columns=data.columns or None,
-        header=data.header,
-        delimiter=None if data.delimiter == "auto" else data.delimiter,
-        format=None if data.format == "auto" else data.format,
-        split=data.split,
-        split_seed=data.split_seed,
-    )
+    return load_source(data.source, **data.reading, split=data.split, split_seed=data.split_seed)
 
 
 def _progress(options: dict[str, Any]) -> Any:

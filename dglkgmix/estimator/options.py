@@ -10,32 +10,7 @@ from dglkgmix.errors import ConfigError
 from dglkgmix.training.assembly import assemble
 from dglkgmix.training.config import Config
 from dglkgmix.training.config_io import load, merge
-
-# Parameter -> option. The names are those of `dglkgmix train`'s flags.
-OPTIONS = {
-    "model": "model.decoder",
-    "encoder": "model.encoder",
-    "strategy": "strategy.name",
-    "regime": "training.regime",
-    "epochs": "training.epochs",
-    "batch_size": "training.batch_size",
-    "lr": "training.lr",
-    "loss": "training.loss",
-    "threshold": "strategy.threshold",
-    "partners": "strategy.partners",
-    "partner_rule": "strategy.partner_rule",
-    "synthetic_weight": "strategy.synthetic_weight",
-    "alpha": "strategy.alpha",
-    "fixed_lambda": "strategy.fixed_lambda",
-    "pretrain": "pretrain.enabled",
-    "pretrained": "pretrain.run",
-    "swa": "swa.enabled",
-    "validate_every": "training.validate_every",
-    "patience": "training.patience",
-    "device": "runtime.device",
-    "precision": "runtime.precision",
-    "seed": "runtime.seed",
-}
+from dglkgmix.training.flags import TRAINING
 
 
 def to_config(params: Mapping[str, Any], defaults: Mapping[str, Any]) -> Config:
@@ -46,7 +21,7 @@ def to_config(params: Mapping[str, Any], defaults: Mapping[str, Any]) -> Config:
     """
     given = {
         option: _plain(params[name]) if params[name] != defaults[name] else None
-        for name, option in OPTIONS.items()
+        for name, option in TRAINING.items()
     }
     return assemble(_base(params["config"]), given)
 
@@ -54,7 +29,7 @@ def to_config(params: Mapping[str, Any], defaults: Mapping[str, Any]) -> Config:
 def from_config(config: Config) -> dict[str, Any]:
     """Parameters that say what ``config`` says."""
     values = {}
-    for name, option in OPTIONS.items():
+    for name, option in TRAINING.items():
         table, key = option.split(".")
         values[name] = getattr(getattr(config, table), key)
     return values

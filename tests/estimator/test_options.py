@@ -8,24 +8,24 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dglkgmix.cli.train import FLAGS
+from dglkgmix.cli.train import train
 from dglkgmix.errors import ConfigError
 from dglkgmix.estimator import KGCompleter
 from dglkgmix.estimator.defaults import parameter_defaults
-from dglkgmix.estimator.options import OPTIONS, from_config, to_config
+from dglkgmix.estimator.options import from_config, to_config
 from dglkgmix.training.config import Config
+from dglkgmix.training.flags import TRAINING
 
 DEFAULTS = parameter_defaults(KGCompleter)
 
 
 def test_defaults_are_those_of_the_configuration() -> None:
-    assert {name: DEFAULTS[name] for name in OPTIONS} == from_config(Config())
+    assert {name: DEFAULTS[name] for name in TRAINING} == from_config(Config())
 
 
 def test_every_parameter_is_a_flag_of_train() -> None:
-    flags = {"model" if flag == "decoder" else flag: option for flag, option in FLAGS.items()}
-    assert OPTIONS.items() <= flags.items()
-    assert set(inspect.signature(KGCompleter).parameters) - set(OPTIONS) == {
+    assert TRAINING.keys() <= {parameter.name for parameter in train.params}
+    assert set(inspect.signature(KGCompleter).parameters) - set(TRAINING) == {
         "validation",
         "unseen",
         "config",
