@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from dglkgmix.kg.keys import as_ids, broadcast, find, triple_keys
+from dglkgmix.kg.ragged import expand
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,10 +76,8 @@ class TripleIndex:
         at = self.locate(heads, relations)
         begin = self.indptr[at.clamp(min=0)]
         counts = torch.where(at < 0, 0, self.indptr[at + 1] - begin)
-        rows = torch.repeat_interleave(torch.arange(len(at)), counts)
-        ends = counts.cumsum(0)
-        within = torch.arange(len(rows)) - (ends - counts)[rows]
-        return rows, self.tails[begin[rows] + within]
+        rows, positions = expand(begin, counts)
+        return rows, self.tails[positions]
 
     def contains(self, heads: Any, relations: Any, tails: Any) -> Tensor:
         """Whether (heads, relations, tails) are known; shapes broadcast, the result is bool."""

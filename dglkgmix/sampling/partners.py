@@ -18,7 +18,7 @@ from torch import Tensor
 from dglkgmix._dgl import dgl
 from dglkgmix.kg.degrees import mixing_summary, partner_counts
 from dglkgmix.kg.graph import KnowledgeGraph
-from dglkgmix.sampling.ragged import expand
+from dglkgmix.kg.ragged import expand
 from dglkgmix.sampling.seeds import generator
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from torch import Tensor
 from dglkgmix.errors import ConfigError
 from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.kg.keys import triple_keys
-from dglkgmix.sampling.ragged import expand
+from dglkgmix.kg.ragged import expand
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from dglkgmix.sampling.ragged import expand
+from dglkgmix.kg.ragged import expand
 
 
 def test_stretches_come_one_after_the_other() -> None:
