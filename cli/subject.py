@@ -158,22 +158,9 @@ def _baseline(options: Options) -> Subject:
 
 
 def _ranker(scorer: Scorer, kg: KnowledgeGraph, options: Options) -> Callable[[str], RankTable]:
-    from dglkgmix.evaluation.queries import evaluation_queries
-    from dglkgmix.evaluation.rank_table import RankTable
-    from dglkgmix.evaluation.ranking import BLOCK, rank
+    from dglkgmix.evaluation.rank_split import rank_split
 
-    def ranks(split: str) -> RankTable:
-        queries = evaluation_queries(kg, split)
-        found = rank(
-            scorer,
-            queries,
-            kg.known_index,
-            block=options["block"] or BLOCK,
-            candidates=kg.node_types,
-        )
-        return RankTable.from_ranks(kg, queries, found)
-
-    return ranks
+    return lambda split: rank_split(scorer, kg, split, options["block"])
 
 
 def _data(options: Options, option: str) -> KnowledgeGraph:

@@ -13,6 +13,7 @@ from dglkgmix.errors import CheckpointError
 from dglkgmix.evaluation.assessment import fit_calibration
 from dglkgmix.evaluation.model_scorer import ModelScorer
 from dglkgmix.evaluation.platt import Platt
+from dglkgmix.evaluation.rank_split import rank_split
 from dglkgmix.evaluation.rank_table import RankTable
 from dglkgmix.files import RunFolder
 from dglkgmix.kg.degrees import DegreeBins
@@ -21,7 +22,7 @@ from dglkgmix.models.link_predictor import LinkPredictor
 from dglkgmix.training import checkpoint, run_files
 from dglkgmix.training.config import Config
 from dglkgmix.training.history import from_csv
-from dglkgmix.training.results import rank_split, split_account
+from dglkgmix.training.results import split_account
 from dglkgmix.training.state_file import StateFile
 
 
@@ -106,7 +107,8 @@ class Run:
         name = run_files.ranks_name(split)
         if self.folder.has(name):
             return RankTable.from_bytes(self.folder.read(name), self.path / name)
-        return rank_split(self.model, self.kg, split, self.config.runtime.block)
+        scorer = ModelScorer(self.model)
+        return rank_split(scorer, self.kg, split, self.config.runtime.block)
 
     def calibration(self) -> Platt | None:
         """Platt scaling as stored, else fitted now; None where there is no validation split."""

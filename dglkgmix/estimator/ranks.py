@@ -8,7 +8,7 @@ from torch import Tensor
 
 from dglkgmix.estimator.columns import Array
 from dglkgmix.evaluation.model_scorer import ModelScorer
-from dglkgmix.evaluation.queries import EvalQueries
+from dglkgmix.evaluation.queries import queries_of
 from dglkgmix.evaluation.ranking import rank
 from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.kg.index import TripleIndex
@@ -40,17 +40,7 @@ def degrees(kg: KnowledgeGraph, triples: Array) -> Array:
 
 
 def _seen(scorer: ModelScorer, kg: KnowledgeGraph, triples: Tensor) -> Array:
-    both = torch.cat([triples, kg.reciprocate(triples, kg.num_relations)])
-    count = len(triples)
-    queries = EvalQueries(
-        heads=both[:, 0],
-        relations=both[:, 1],
-        answers=both[:, 2],
-        direction=torch.arange(2).repeat_interleave(count),
-        triple=torch.arange(count).repeat(2),
-        kg=kg,
-    )
-    rows = torch.cat([kg.train, kg.valid, kg.test])
-    known = torch.cat([rows, kg.reciprocate(rows, kg.num_relations), both])
+    rows = torch.cat([kg.train, kg.valid, kg.test, triples])
+    known = torch.cat([rows, kg.reciprocate(rows, kg.num_relations)])
     index = TripleIndex.build(known, kg.num_entities, kg.num_query_relations)
-    return rank(scorer, queries, index).rank.view(2, count).T.numpy()
+    return rank(scorer, queries_of(kg, triples), index).rank.view(2, -1).T.numpy()

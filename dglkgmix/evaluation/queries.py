@@ -54,7 +54,12 @@ def evaluation_queries(kg: KnowledgeGraph, split: str) -> EvalQueries:
 
     Rows stay as the files hold them, duplicates included (method, Evaluation).
     """
-    head, relation, tail = kg.split(split).unbind(1)
+    return queries_of(kg, kg.split(split))
+
+
+def queries_of(kg: KnowledgeGraph, triples: Tensor) -> EvalQueries:
+    """Both queries of each of N triples (N, 3) of ``kg``'s ids: N tail, then N head queries."""
+    head, relation, tail = triples.unbind(1)
     count = len(head)
     return EvalQueries(
         heads=torch.cat([head, tail]),

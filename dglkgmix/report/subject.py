@@ -14,9 +14,8 @@ from dglkgmix.evaluation.model_scorer import ModelScorer
 from dglkgmix.evaluation.negatives import labelled_scores
 from dglkgmix.evaluation.platt import Platt
 from dglkgmix.evaluation.popularity import PopularityScorer
-from dglkgmix.evaluation.queries import evaluation_queries
+from dglkgmix.evaluation.rank_split import rank_split
 from dglkgmix.evaluation.rank_table import RankTable
-from dglkgmix.evaluation.ranking import rank
 from dglkgmix.evaluation.significance import mrr_intervals
 from dglkgmix.kg.degrees import DegreeBins
 from dglkgmix.kg.graph import KnowledgeGraph
@@ -93,11 +92,7 @@ def unique_names(paths: Sequence[Path]) -> list[str]:
 
 def popularity_table(kg: KnowledgeGraph, split: str, block: int) -> RankTable:
     """Ranks by degrees alone, the yardstick that a model must beat."""
-    queries = evaluation_queries(kg, split)
-    found = rank(
-        PopularityScorer(kg), queries, kg.known_index, block=block, candidates=kg.node_types
-    )
-    return RankTable.from_ranks(kg, queries, found)
+    return rank_split(PopularityScorer(kg), kg, split, block)
 
 
 def _subject(run: Run, name: str, place: int, split: str, bins: DegreeBins) -> Subject:

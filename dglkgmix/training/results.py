@@ -11,9 +11,8 @@ from dglkgmix.evaluation.account import account
 from dglkgmix.evaluation.assessment import assess_calibration, fit_calibration
 from dglkgmix.evaluation.model_scorer import ModelScorer
 from dglkgmix.evaluation.platt import Platt
-from dglkgmix.evaluation.queries import evaluation_queries
+from dglkgmix.evaluation.rank_split import rank_split
 from dglkgmix.evaluation.rank_table import RankTable
-from dglkgmix.evaluation.ranking import rank
 from dglkgmix.files import RunFolder
 from dglkgmix.kg.degrees import DegreeBins
 from dglkgmix.kg.graph import KnowledgeGraph
@@ -49,14 +48,6 @@ class Result:
         return asdict(self)
 
 
-def rank_split(model: LinkPredictor, kg: KnowledgeGraph, split: str, block: int) -> RankTable:
-    """The rank table of ``split`` under ``model``."""
-    queries = evaluation_queries(kg, split)
-    scorer = ModelScorer(model)
-    ranks = rank(scorer, queries, kg.known_index, block=block, candidates=kg.node_types)
-    return RankTable.from_ranks(kg, queries, ranks)
-
-
 def write_results(
     folder: RunFolder,
     kg: KnowledgeGraph,
@@ -75,12 +66,12 @@ def write_results(
         folder.remove(name)
     folder.write(run_files.MODEL, checkpoint.pack_weights(model.state_dict()))
     folder.write(run_files.HISTORY, to_csv(history))
+    scorer = ModelScorer(model)
     tables = {
-        split: rank_split(model, kg, split, block) for split in EVALUATED if len(kg.split(split))
+        split: rank_split(scorer, kg, split, block) for split in EVALUATED if len(kg.split(split))
     }
     for split, table in tables.items():
         folder.write(run_files.ranks_name(split), table.to_bytes())
-    scorer = ModelScorer(model)
     platt = fit_calibration(scorer, kg, tables["valid"]) if "valid" in tables else None
     accounts = {s: split_account(scorer, kg, s, table, platt=platt) for s, table in tables.items()}
     result = Result(

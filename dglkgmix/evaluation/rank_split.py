@@ -1,0 +1,26 @@
+"""From a scorer and a split to its rank table."""
+
+from __future__ import annotations
+
+from dglkgmix.evaluation.queries import evaluation_queries
+from dglkgmix.evaluation.rank_table import RankTable
+from dglkgmix.evaluation.ranking import BLOCK, rank
+from dglkgmix.evaluation.scorer import Scorer
+from dglkgmix.kg.graph import KnowledgeGraph
+
+
+def rank_split(
+    scorer: Scorer, kg: KnowledgeGraph, split: str, block: int | None = None
+) -> RankTable:
+    """The rank table of ``split`` under ``scorer``, filtered by all that ``kg`` knows.
+
+    At most ``block`` scores are held at once; None is :data:`~dglkgmix.evaluation.ranking.BLOCK`.
+
+    Raises:
+        NumericError: a score is not finite.
+        ConfigError: ``block`` is below 1.
+    """
+    queries = evaluation_queries(kg, split)
+    held = BLOCK if block is None else block
+    found = rank(scorer, queries, kg.known_index, block=held, candidates=kg.node_types)
+    return RankTable.from_ranks(kg, queries, found)
