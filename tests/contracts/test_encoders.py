@@ -142,7 +142,8 @@ def test_a_batchs_own_edges_are_no_help_to_its_scores(case: str, decoder: str) -
 
     results = []
     for kg, hidden in ((KG, asked), (without, None), (KG, None)):
-        model = LinkPredictor.build(options, kg, seed=3)
+        # In float64: two graphs sum in two orders, and float32 shows it now and then.
+        model = LinkPredictor.build(options, kg, seed=3).double()
         vectors = model.encode(hidden_edges=hidden)
         model.decoder.eval()
         results.append(model.score_all(vectors, model.query(vectors, heads, relations)))

@@ -16,6 +16,8 @@ import io
 import logging
 import re
 import shlex
+import subprocess
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -111,6 +113,8 @@ def shell(command: str) -> tuple[int, str]:
 
 
 def _dglkgmix(arguments: list[str]) -> tuple[int, str]:
+    if "--help" in arguments:
+        return _in_its_own_process(arguments)
     out = io.StringIO()
     logger = logging.getLogger("dglkgmix")
     level = logger.level
@@ -118,6 +122,18 @@ def _dglkgmix(arguments: list[str]) -> tuple[int, str]:
         status = main(arguments)
     logger.setLevel(level)
     return status, out.getvalue()
+
+
+def _in_its_own_process(arguments: list[str]) -> tuple[int, str]:
+    """As a person calls it: click keeps a command's help option as its first use made it."""
+    done = subprocess.run(
+        [sys.executable, "-m", "dglkgmix", *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
+    return done.returncode, done.stdout
 
 
 def check(printed: str, shown: str, block: Block, what: str, *, status: int = 0) -> None:
