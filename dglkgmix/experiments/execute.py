@@ -33,12 +33,7 @@ def load_graph(data: DataConfig) -> KnowledgeGraph:
     from dglkgmix.kg.readers import ReadOptions
     from dglkgmix.kg.sources import load
 
-    options = ReadOptions(
-        columns=data.columns or None,
-        header=data.header,
-        delimiter=None if data.delimiter == "auto" else data.delimiter,
-        format=None if data.format == "auto" else data.format,
-    )
+    options = ReadOptions(**data.reading)
     return load(data.source, options=options, split=data.split, split_seed=data.split_seed)
 
 

@@ -9,7 +9,7 @@ value that the main stage uses.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
 from dglkgmix.errors import ConfigError
 
@@ -51,6 +51,16 @@ class DataConfig:
     # Shares of train, valid and test where one file is split, and the seed of that split alone.
     split: tuple[float, float, float] = (0.8, 0.1, 0.1)
     split_seed: int = 0
+
+    @property
+    def reading(self) -> dict[str, Any]:
+        """Keywords of :class:`dglkgmix.kg.options.ReadOptions`; None where nothing is asked for."""
+        return {
+            "columns": self.columns or None,
+            "header": self.header,
+            "delimiter": None if self.delimiter == "auto" else self.delimiter,
+            "format": None if self.format == "auto" else self.format,
+        }
 
 
 @dataclass(frozen=True)

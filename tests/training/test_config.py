@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from dglkgmix.errors import ConfigError
-from dglkgmix.training.config import Config, PretrainConfig, settled
+from dglkgmix.training.config import Config, DataConfig, PretrainConfig, settled
 
 
 def test_a_number_is_settled_and_a_word_is_not() -> None:
@@ -24,3 +24,15 @@ def test_defaults_are_the_designs() -> None:
     assert (config.strategy.alpha, config.strategy.synthetic_weight) == (1.0, 1.0)
     assert config.data.split == (0.8, 0.1, 0.1)
     assert config.model.edge_dropout == 1.0
+
+
+def test_reading_leaves_out_what_is_automatic() -> None:
+    automatic = {"columns": None, "header": False, "delimiter": None, "format": None}
+    assert DataConfig().reading == automatic
+    asked = DataConfig(columns=("t", "h", "r"), header=True, delimiter=";", format="csv")
+    assert asked.reading == {
+        "columns": ("t", "h", "r"),
+        "header": True,
+        "delimiter": ";",
+        "format": "csv",
+    }
