@@ -188,10 +188,23 @@ def _axes(grid: dict[str, Any], variants: Mapping[str, Any], where: str) -> dict
     for key, value in others.items():
         if not isinstance(value, dict) and "." not in key:
             raise ConfigError(f"{where}: unknown axis {key!r}{toml_files.close(key, list(AXES))}")
-    axes = {"encoder": ["lookup"]} | known | flatten(others, where)
+    options = flatten(others, where)
+    _refuse_machine(options, where)
+    axes = {"encoder": ["lookup"]} | known | options
     order = [*AXES, *(key for key in axes if key not in AXES)]
     allowed = AXES | {"strategy": (*STRATEGIES, *variants)}
     return {axis: _values(axes[axis], axis, allowed.get(axis, ()), where) for axis in order}
+
+
+def _refuse_machine(axes: Mapping[str, Any], where: str) -> None:
+    """What says where a training runs would make cells that are one and the same training."""
+    for axis in axes:
+        if axis == "runtime.seed":
+            raise ConfigError(f"{where}: {axis} is what seeds are for")
+        if axis.startswith("runtime.") and axis != "runtime.precision":
+            raise ConfigError(
+                f"{where}: {axis} changes no setting of a model: put it in [settings]"
+            )
 
 
 def _values(values: Any, axis: str, allowed: Sequence[str], where: str) -> tuple[Any, ...]:

@@ -141,7 +141,10 @@ def describe(axes: Mapping[str, Any], seed: int) -> str:
 
 
 def digest(config: Config) -> str:
-    """Equal for settings that train the same model: the machine and what is not read left out."""
+    """Equal for settings that train the same model: what is not read is left out.
+
+    So are the device and its threads: they change bits, but no setting. Precision is one.
+    """
     config = dataclasses.replace(
         config,
         training=_read_in_regime(config.training),
@@ -153,7 +156,8 @@ def digest(config: Config) -> str:
         config = dataclasses.replace(config, swa=SwaConfig(enabled=False))
     if config.strategy.name == "standard":
         config = dataclasses.replace(config, strategy=StrategyConfig())
-    config = dataclasses.replace(config, runtime=RuntimeConfig(seed=config.runtime.seed))
+    runtime = RuntimeConfig(seed=config.runtime.seed, precision=config.runtime.precision)
+    config = dataclasses.replace(config, runtime=runtime)
     return hashlib.sha256(dumps(config).encode()).hexdigest()
 
 

@@ -60,7 +60,9 @@ class StageLoop:
 
     def __len__(self) -> int:
         """Batches of an epoch."""
-        return len(self._batches)
+        if isinstance(self._batches, QueryBatches):
+            return len(self._batches)
+        return self._batches.count(self.kg.num_edges + self.strategy.extra_triples)
 
     def epoch(self) -> Row:
         """Train one epoch, average where due and validate where due."""

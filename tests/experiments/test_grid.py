@@ -103,6 +103,8 @@ def test_the_baseline_is_standard_where_there_is_one():
         ("training.epochs = 2", "runtime.seed = 2", "runtime.seed is what"),
         ("set = { model.relation_dim = 10 }", "set = { data.source = 'x' }", "data.source is what"),
         ("training.epochs = 2", "training = 2", "unknown option 'training'"),
+        ('"training.regime"', '"runtime.threads"', "runtime.threads changes no setting"),
+        ('"training.regime"', '"runtime.seed"', "runtime.seed is what seeds are for"),
     ],
 )
 def test_what_is_wrong_is_refused_by_name(old, new, message):

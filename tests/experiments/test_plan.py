@@ -215,6 +215,7 @@ def test_a_digest_leaves_out_what_a_training_does_not_read():
     for option, value in [
         ("training.lr", 0.5),
         ("runtime.seed", 1),
+        ("runtime.precision", "bf16"),
         ("data.source", "x"),
         ("pretrain.enabled", True),
         ("swa.enabled", True),

@@ -39,6 +39,16 @@ def test_a_queries_remainder_and_batches_of_one_are_trained_on(
         assert row["positives"] == graph.num_edges
 
 
+@pytest.mark.parametrize("regime", ["1-n", "1-k"])
+def test_the_number_of_batches_is_known_before_they_are_drawn(
+    graph: KnowledgeGraph, regime: str
+) -> None:
+    """Over-sampling adds triples in 1-K; a bar and an estimate count on it."""
+    overrides = (f"training.regime={regime}", "strategy.name=oversample", "training.batch_size=5")
+    loop = begin(graph, *overrides)
+    assert loop.epoch().batches == len(loop)
+
+
 def test_validation_follows_its_schedule(graph: KnowledgeGraph) -> None:
     loop = begin(graph, "training.validate_every=2")
     validated = [loop.epoch().valid_mrr is not None for _ in range(5)]

@@ -85,6 +85,11 @@ class Strategy:
         """1-K: rows (N,) of ``kg.edges`` to train on this epoch, repeats allowed; None for all."""
         return None
 
+    @property
+    def extra_triples(self) -> int:
+        """1-K: how many more than M triples :meth:`epoch_edges` holds."""
+        return 0
+
     def positive_weights(self, edges: Tensor) -> Tensor | None:
         """Factors (P,) of the terms of positives, rows (P,) of ``kg.edges``; None for 1."""
         return None

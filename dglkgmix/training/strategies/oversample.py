@@ -46,11 +46,18 @@ class Oversample(Strategy):
         """All triples, then the extra ones."""
         return torch.cat([torch.arange(self.kg.num_edges), self._extra])
 
+    @property
+    def extra_triples(self) -> int:
+        """η - d for each pair below η."""
+        return int((self.config.threshold - self._degrees).sum())
+
     def positive_weights(self, edges: Tensor) -> Tensor | None:
         """1-N: how often each triple counts. 1-K repeats triples instead."""
         return self._counts[edges] if self.training.regime == "1-n" else None
 
     def coverage(self) -> dict[str, int]:
         """``pairs_below_threshold`` and ``extra_per_epoch``."""
-        extra = self.config.threshold - self._degrees
-        return {"pairs_below_threshold": len(extra), "extra_per_epoch": int(extra.sum())}
+        return {
+            "pairs_below_threshold": len(self._degrees),
+            "extra_per_epoch": self.extra_triples,
+        }

@@ -33,6 +33,11 @@ class Weighted(Strategy):
         """As the wrapped strategy."""
         return self.strategy.epoch_edges()
 
+    @property
+    def extra_triples(self) -> int:
+        """As the wrapped strategy."""
+        return self.strategy.extra_triples
+
     def positive_weights(self, edges: Tensor) -> Tensor:
         """The wrapped strategy's factors times the triples' own (P,)."""
         own, given = self.weights[edges], self.strategy.positive_weights(edges)

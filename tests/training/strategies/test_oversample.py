@@ -43,6 +43,12 @@ def test_a_pair_of_three_shares_its_draws(make) -> None:
     assert stats.chisquare(extra.numpy()).pvalue > 0.001
 
 
+def test_extra_triples_are_those_of_an_epoch(make) -> None:
+    strategy = make("oversample", regime="1-k", threshold=4)
+    strategy.start_epoch(1, 0)
+    assert strategy.extra_triples == len(strategy.epoch_edges()) - 10 == 7 * 3 + 1
+
+
 @pytest.mark.parametrize("threshold", [0, 1])
 def test_nothing_below_the_threshold(make, everything, threshold: int) -> None:
     strategy = make("oversample", threshold=threshold)
