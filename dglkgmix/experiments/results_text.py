@@ -31,10 +31,9 @@ def to_csv(results: Row) -> str:
 
 def to_markdown(results: Row) -> str:
     """Tables: overall, by bin, against the baseline, calibration, distances and budget."""
-    groups = [group for group in results["groups"] if group["account"] is not None]
     parts = [f"# {_escape(results['experiment'])}", _escape(results["about"]), _state(results)]
-    if groups:
-        parts += _tables(groups, results)
+    for title, table in tables(results).items():
+        parts += [f"## {title}", *([_HOW_TESTED] if title.startswith("Against") else []), table]
     parts += _failures(results["cells"])
     if results["finding"]:
         parts += ["## The paper's finding", _escape(results["finding"])]
@@ -42,24 +41,25 @@ def to_markdown(results: Row) -> str:
     return "\n\n".join(part for part in [*parts, note] if part) + "\n"
 
 
-def _tables(groups: Sequence[Row], results: Row) -> list[str]:
+def tables(results: Row) -> dict[str, str]:
+    """Title → Markdown table of what there is to show."""
+    groups = [group for group in results["groups"] if group["account"] is not None]
+    if not groups:
+        return {}
     bins, baseline = results["bin_names"], results["baseline"]
-    parts = ["## Overall", _table(groups, _overall(groups))]
-    parts += ["## MRR by tail-relation degree", _table(groups, _by_bin(groups, bins))]
     tested = [group for group in groups if group["test"] is not None]
-    if tested:
-        parts += [
-            f"## Against {_escape(baseline)}",
-            _HOW_TESTED,
-            _table(tested, _tests(bins)),
-        ]
-    parts += ["## Calibration error over degree bins", _table(groups, _ece(groups, bins))]
     scaled = [group for group in groups if group["account"]["calibration"] is not None]
-    if scaled:
-        parts += ["## Probabilities before and after scaling", _table(scaled, _scaling())]
-    if any(group["distances"] for group in groups):
-        parts += ["## Mean embedding distance", _table(groups, _distances(groups))]
-    return [*parts, "## Budget", _table(groups, _budget(groups))]
+    distant = [group for group in groups if group["distances"]]
+    found = {
+        "Overall": (groups, _overall(groups)),
+        "MRR by tail-relation degree": (groups, _by_bin(groups, bins)),
+        f"Against {_escape(baseline or '')}": (tested, _tests(bins)),
+        "Calibration error over degree bins": (groups, _ece(groups, bins)),
+        "Probabilities before and after scaling": (scaled, _scaling()),
+        "Mean embedding distance": (groups if distant else [], _distances(groups)),
+        "Budget": (groups, _budget(groups)),
+    }
+    return {title: _table(rows, columns) for title, (rows, columns) in found.items() if rows}
 
 
 Columns = dict[str, Callable[[Row], str]]
