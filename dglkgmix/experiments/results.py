@@ -15,9 +15,10 @@ Keys (``docs`` repeat them, tests check them):
     itself; ``paper``, what the paper reports for this cell, else empty.
 ``cells``
     One for each seed of each group: the axes, ``seed``, ``state`` (``done``, ``failed``,
-    ``pending``), ``error``, ``run`` and, where done, the run's own figures: ``mrr``,
-    ``valid_mrr``, ``best_epoch``, ``epochs``, ``budget`` (by stage), ``ranks`` (SHA-256 of the
-    rank table), ``settings``, ``environment`` (versions and machine).
+    ``pending``), ``error``, ``run`` and, where done, the run's own figures: ``mrr``, ``account``
+    (the test split's), ``valid_mrr``, ``distances``, ``best_epoch``, ``epochs``, ``budget`` (by
+    stage), ``ranks`` (SHA-256 of the rank table), ``settings``, ``environment`` (versions and
+    machine).
 """
 
 from __future__ import annotations
@@ -39,7 +40,16 @@ from dglkgmix.kg.degrees import DegreeBins
 from dglkgmix.run import Run
 from dglkgmix.training.stages import PRETRAIN
 
-_OF_CELL = ("valid_mrr", "best_epoch", "epochs", "ranks", "settings", "environment")
+_OF_CELL = (
+    "account",
+    "valid_mrr",
+    "distances",
+    "best_epoch",
+    "epochs",
+    "ranks",
+    "settings",
+    "environment",
+)
 
 
 class Results:

@@ -32,7 +32,7 @@ def test_the_keys_are_those_of_the_documented_schema(done):
         keys = axes | {"seed", "state", "error", "run"}
         if cell["state"] == "done":
             keys |= {"mrr", "valid_mrr", "best_epoch", "epochs", "budget", "ranks", "settings"}
-            keys |= {"environment"}
+            keys |= {"environment", "account", "distances"}
         assert set(cell) == keys
 
 
