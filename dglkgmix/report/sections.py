@@ -172,7 +172,8 @@ def examples_section(subjects: Subjects, bins: DegreeBins) -> Section:
         Text(
             "From every degree bin one query that this run finds easy and one that it finds "
             "hard (the quarter points of its ranks there), with its first guesses. Other answers "
-            "that are known already are left out. Percentages are calibrated probabilities."
+            "that are known already are left out. Percentages tell a fact from a random false one "
+            "(see Calibration), not from its rivals here: several answers may have 99 %."
         ),
         Queries(find_examples(first, bins)),
         *(Fold(f"The same for {s.name}", (Queries(find_examples(s, bins)),)) for s in others),
