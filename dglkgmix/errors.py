@@ -51,3 +51,7 @@ class StorageError(DglkgmixError, OSError):
 
 class DependencyError(DglkgmixError, ImportError):
     """A package that is missing or does not load; the message names the command that mends it."""
+
+
+class PeerError(DglkgmixError, ConnectionError):
+    """Another process of the same training has ended or cannot be reached."""

@@ -25,11 +25,13 @@ LAYERS = {
     "dglkgmix._dgl": 0,
     "dglkgmix.files": 0,
     "dglkgmix.manifest": 0,
+    "dglkgmix.spectator": 0,
     # Options are plain values: every step may read its own.
     "dglkgmix.training.config": 0,
     "dglkgmix.datasets": 0,
     "dglkgmix.kg": 1,
     "dglkgmix.sampling": 2,
+    "dglkgmix.world": 2,
     "dglkgmix.models": 3,
     "dglkgmix.evaluation": 4,
     "dglkgmix.training": 5,

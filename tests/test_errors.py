@@ -36,6 +36,7 @@ def test_errors_cross_processes(kind: type[errors.DglkgmixError]) -> None:
         (errors.NumericError, ArithmeticError, 1),
         (errors.StorageError, OSError, 1),
         (errors.DependencyError, ImportError, 1),
+        (errors.PeerError, ConnectionError, 1),
     ],
 )
 def test_each_is_the_built_in_that_users_catch(

@@ -7,14 +7,21 @@ from dglkgmix.evaluation.rank_table import RankTable
 from dglkgmix.evaluation.ranking import BLOCK, rank
 from dglkgmix.evaluation.scorer import Scorer
 from dglkgmix.kg.graph import KnowledgeGraph
+from dglkgmix.world import ALONE, World
 
 
 def rank_split(
-    scorer: Scorer, kg: KnowledgeGraph, split: str, block: int | None = None
+    scorer: Scorer,
+    kg: KnowledgeGraph,
+    split: str,
+    block: int | None = None,
+    *,
+    world: World = ALONE,
 ) -> RankTable:
     """The rank table of ``split`` under ``scorer``, filtered by all that ``kg`` knows.
 
     At most ``block`` scores are held at once; None is :data:`~dglkgmix.evaluation.ranking.BLOCK`.
+    With several processes in ``world`` each ranks a part, and all get the whole table.
 
     Raises:
         NumericError: a score is not finite.
@@ -22,5 +29,5 @@ def rank_split(
     """
     queries = evaluation_queries(kg, split)
     held = BLOCK if block is None else block
-    found = rank(scorer, queries, kg.known_index, block=held, candidates=kg.node_types)
+    found = rank(scorer, queries, kg.known_index, block=held, candidates=kg.node_types, world=world)
     return RankTable.from_ranks(kg, queries, found)

@@ -7,6 +7,7 @@ and no dense mask.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -19,6 +20,7 @@ from dglkgmix.evaluation.grouping import Pairs
 from dglkgmix.evaluation.known_answers import KnownAnswers
 from dglkgmix.evaluation.queries import EvalQueries
 from dglkgmix.evaluation.scorer import Scorer
+from dglkgmix.world import ALONE, World
 
 if TYPE_CHECKING:
     from dglkgmix.kg.index import TripleIndex
@@ -56,6 +58,7 @@ def rank(
     *,
     block: int = BLOCK,
     candidates: Tensor | None = None,
+    world: World = ALONE,
 ) -> Ranks:
     """Rank the answer of each query among the entities that are not known answers themselves.
 
@@ -65,6 +68,8 @@ def rank(
         known: every known triple, both directions; each is removed once, the answer never.
         block: scores held at once (and as many comparisons).
         candidates: (E,) node types; only entities of the answer's type are its rivals.
+        world: processes that have this model and call with the same arguments; each ranks its
+            part of the queries, and all get all ranks.
 
     Raises:
         NumericError: a score is not finite; the message names the query.
@@ -73,7 +78,7 @@ def rank(
     if block < 1:
         raise ConfigError(f"block must be at least 1, not {block}: it is the scores held at once")
     with torch.no_grad():
-        return _Counter(scorer, queries, known, block, candidates).ranks()
+        return _Counter(scorer, queries, known, block, candidates).ranks(world)
 
 
 class _Counter:
@@ -90,13 +95,18 @@ class _Counter:
         self.scorer, self.queries, self.known, self.types = scorer, queries, known, types
         self.width = min(block, scorer.num_entities, EXACT)
         self.rows = max(1, min(block // self.width, MAX_ROWS))
-        self.score = torch.empty(len(queries), dtype=torch.float32)
+        self.score = torch.zeros(len(queries), dtype=torch.float32)
         self.above, self.at_least, self.removed = torch.zeros((3, len(queries)), dtype=torch.long)
         self.verdict: Tensor | None = None
 
-    def ranks(self) -> Ranks:
-        for pairs in Pairs.group(self.queries).blocks(self.rows):
-            self._count(pairs)
+    def ranks(self, world: World) -> Ranks:
+        pairs = Pairs.group(self.queries)
+        # Blocks as one process has them, where there are enough: their scores have the same bits.
+        rows = max(1, min(self.rows, math.ceil(len(pairs) / world.size)))
+        with world.together():
+            for block in world.deal(pairs.blocks(rows)):
+                self._count(block)
+        world.add_up(self.score, self.above, self.at_least, self.removed)
         # Known answers were taken off with the answer among them, where it is known; it stays.
         q = self.queries
         own = self.known.contains(q.heads, q.relations, q.answers).long()

@@ -35,7 +35,10 @@ class _Moments(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, patches: Tensor) -> tuple[Tensor, Tensor]:
         ctx.save_for_backward(patches)
-        ctx.count = patches.shape[0] * patches.shape[2]
+        ctx.count = max(patches.shape[0] * patches.shape[2], 1)
+        if len(patches) == 0:  # a process without a row of its own
+            size = patches.shape[1]
+            return patches.new_zeros(size), patches.new_zeros(size, size)
         return patches.mean((0, 2)), torch.bmm(patches, patches.mT).sum(0) / ctx.count
 
     @staticmethod

@@ -16,12 +16,12 @@ from dglkgmix.training.losses import Offsets, Positives, l2, n3, reduced
 from dglkgmix.training.objectives import Objective, objective
 from dglkgmix.training.prepared import PreparedBatch, candidates, prepare
 from dglkgmix.training.scoring import TableVectors, bias_of, scores_of_candidates
-from dglkgmix.training.strategies import Strategy, SyntheticBatch
+from dglkgmix.training.strategies import Strategy
 
 
 @dataclass(frozen=True)
 class LossTerms:
-    """What a batch costs.
+    """What a batch costs. A part of a shared batch has its part of the losses, and whole counts.
 
     Attributes:
         loss: scalar with a gradient, L_KG + β L_Mix + penalties.
@@ -66,24 +66,20 @@ def batch_loss(
     # Mixed queries first: going back, the real ones' gradient of the whole table is then there
     # when the few rows of the mixed ones are added to it.
     mixed = scorer.mixed(batch, with_bias=strategy.config.synthetic_bias)
-    mixed = reduced(mixed, _size(batch.synthetic), training.reduction)
+    mixed = reduced(mixed, batch.counts.samples, training.reduction)
     kg = reduced(scorer.real(batch) * batch.scale, batch.terms, training.reduction)
     loss = kg + strategy.config.synthetic_weight * mixed
     if training.n3 or training.l2:
         penalty = _penalty(model, vectors, batch.batch, training)
-        loss = loss + reduced(penalty, len(batch.batch.tails), training.reduction)
+        loss = loss + reduced(penalty, batch.counts.positives, training.reduction)
     return LossTerms(
         loss=loss,
         kg_loss=kg.detach(),
         synthetic_loss=mixed.detach(),
-        positives=len(batch.batch.tails),
-        synthetic_samples=_size(batch.synthetic),
-        queries=len(batch.batch),
+        positives=batch.counts.positives,
+        synthetic_samples=batch.counts.samples,
+        queries=batch.counts.queries,
     )
-
-
-def _size(synthetic: SyntheticBatch | None) -> int:
-    return 0 if synthetic is None else len(synthetic)
 
 
 @dataclass(frozen=True)

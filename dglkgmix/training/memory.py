@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import math
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +15,7 @@ from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.models.registry import build_decoder, table_dims
 from dglkgmix.training.config import Config, settled
 from dglkgmix.training.stages import Stage, stages
+from dglkgmix.world import ALONE, World
 
 FLOAT = 4
 # Weights, gradients, Adam's two moments and the best weights; and, while a state is written, its
@@ -44,37 +47,46 @@ class Part:
     advice: str
 
 
-def check_memory(config: Config, kg: KnowledgeGraph, device: torch.device) -> None:
+def check_memory(
+    config: Config, kg: KnowledgeGraph, device: torch.device, world: World = ALONE
+) -> None:
     """Refuse a training that cannot fit.
 
     Args:
         config: settled.
         kg: the graph, in memory already.
         device: where the model will be.
+        world: processes that share the batches; each holds the whole model.
 
     Raises:
         ConfigError: the estimate, what there is, the largest part and the option to change.
     """
-    available = available_memory(device)
+    available = _available_to_each(device, world.neighbours)
     for stage in stages(config):
-        parts = estimate(stage, kg)
+        parts = estimate(stage, kg, world.size)
         needed = sum(part.size for part in parts)
         if available is not None and needed > available:
             largest = max(parts, key=lambda part: part.size)
             raise ConfigError(
-                f"stage {stage.name!r} needs about {gib(needed)} of memory and {gib(available)} "
+                f"stage {stage.name!r} needs about {gib(needed)} of memory"
+                f"{' in each process' * (world.size > 1)} and {gib(available)} "
                 f"are available; {gib(largest.size)} of it for {largest.what}: {largest.advice}"
             )
 
 
-def estimate(stage: Stage, kg: KnowledgeGraph) -> list[Part]:
-    """The large parts of a stage's peak memory; E, M, De and B as everywhere."""
-    return [_weights(stage, kg), _batch(stage, kg), _encoder(stage, kg)]
+def estimate(stage: Stage, kg: KnowledgeGraph, processes: int = 1) -> list[Part]:
+    """The large parts of a stage's peak memory in each process; E, M, De and B as everywhere."""
+    batch = _batch(stage, kg)
+    own = dataclasses.replace(batch, size=math.ceil(batch.size / processes))
+    return [_weights(stage, kg), own, _encoder(stage, kg)]
 
 
-def fitting_block(block: int, device: torch.device) -> int:
-    """The largest number of scores, at most ``block``, that fits into half of what is free."""
-    available = available_memory(device)
+def fitting_block(block: int, device: torch.device, processes: int = 1) -> int:
+    """The largest number of scores, at most ``block``, that fits into half of what is free.
+
+    ``processes`` on one machine share its memory.
+    """
+    available = _available_to_each(device, processes)
     if available is None:
         return block
     room = available // 2 // (FLOAT * _BLOCK_COPIES)
@@ -88,6 +100,14 @@ def available_memory(device: torch.device) -> int | None:
     limits = [_meminfo(Path("/proc/meminfo")), _cgroup(Path("/sys/fs/cgroup"))]
     known = [limit for limit in limits if limit is not None]
     return min(known) if known else None
+
+
+def _available_to_each(device: torch.device, processes: int) -> int | None:
+    """Processes share a machine's memory, but each has a GPU of its own."""
+    available = available_memory(device)
+    if available is None or device.type != "cpu":
+        return available
+    return available // processes
 
 
 def gib(size: int) -> str:

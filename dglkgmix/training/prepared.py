@@ -17,6 +17,15 @@ from dglkgmix.training.losses import Offsets
 from dglkgmix.training.strategies import Strategy, SyntheticBatch
 
 
+@dataclass(frozen=True)
+class Counts:
+    """How many queries, positives and synthetic samples a batch has."""
+
+    queries: int
+    positives: int
+    samples: int
+
+
 @dataclass(frozen=True, eq=False)
 class PreparedBatch:
     """What :func:`dglkgmix.training.batch_loss.batch_loss` works on.
@@ -28,6 +37,7 @@ class PreparedBatch:
         terms: number of terms of L_KG, which "mean" divides by; counted only where it matters.
         synthetic: the batch's synthetic samples, or None.
         offsets: what is added to scores in training: sparse in 1-N, (B, 1 + K) in 1-K, or None.
+        whole: counts of the batch that this is one process's part of; None where it is all of it.
     """
 
     batch: QueryBatch | TripleBatch
@@ -36,6 +46,14 @@ class PreparedBatch:
     terms: int
     synthetic: SyntheticBatch | None
     offsets: Offsets | Tensor | None
+    whole: Counts | None = None
+
+    @property
+    def counts(self) -> Counts:
+        """Sizes of the whole batch, over all processes."""
+        samples = 0 if self.synthetic is None else len(self.synthetic)
+        own = Counts(len(self.batch), len(self.batch.tails), samples)
+        return self.whole or own
 
     def to(self, device: torch.device | str) -> PreparedBatch:
         """The same on another device, but for the ids of edges, which strategies look up.

@@ -20,6 +20,7 @@ from dglkgmix.models.link_predictor import LinkPredictor
 from dglkgmix.training import checkpoint, run_files
 from dglkgmix.training.history import Row, to_csv
 from dglkgmix.training.stage_state import Selection
+from dglkgmix.world import ALONE, World
 
 EVALUATED = ("valid", "test")
 
@@ -57,10 +58,12 @@ def write_results(
     history: Sequence[Row],
     block: int,
     coverage: dict[str, int],
+    world: World = ALONE,
 ) -> Result:
     """Evaluate the selected ``model`` on both splits and store everything.
 
     ``metrics.json`` is removed first and written last: a folder that has it is finished and whole.
+    Several processes share the ranking; the other figures take less than to send them.
     """
     for name in (run_files.METRICS, *map(run_files.ranks_name, EVALUATED)):
         folder.remove(name)
@@ -68,7 +71,9 @@ def write_results(
     folder.write(run_files.HISTORY, to_csv(history))
     scorer = ModelScorer(model)
     tables = {
-        split: rank_split(scorer, kg, split, block) for split in EVALUATED if len(kg.split(split))
+        split: rank_split(scorer, kg, split, block, world=world)
+        for split in EVALUATED
+        if len(kg.split(split))
     }
     for split, table in tables.items():
         folder.write(run_files.ranks_name(split), table.to_bytes())

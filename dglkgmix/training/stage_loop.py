@@ -20,11 +20,14 @@ from dglkgmix.training.config import RuntimeConfig, TrainingConfig, settled
 from dglkgmix.training.epoch_meter import EpochMeter
 from dglkgmix.training.history import Row
 from dglkgmix.training.optimizer import clip_gradients
+from dglkgmix.training.parallel import add_up
 from dglkgmix.training.prepared import prepare
 from dglkgmix.training.progress import Progress
+from dglkgmix.training.shares import share
 from dglkgmix.training.stage_state import Selection, StageState
 from dglkgmix.training.strategies import STRATEGIES
 from dglkgmix.training.strategies.weighted import Weighted
+from dglkgmix.world import ALONE, World
 
 Batch = QueryBatch | TripleBatch
 # Batches whose losses are read from a GPU at once.
@@ -35,7 +38,11 @@ class StageLoop:
     """Runs one stage's epochs on its state.
 
     Whatever an epoch draws follows from (``seed``, epoch), so nothing but PyTorch's global
-    generator, which dropout draws from, runs on from epoch to epoch.
+    generator, which dropout draws from, runs on from epoch to epoch; of several processes each
+    begins every epoch with a generator of its own.
+
+    Several processes draw the same batches, each computes on its part of every batch, and their
+    gradients are summed: an epoch is that of one process.
     """
 
     def __init__(
@@ -47,9 +54,10 @@ class StageLoop:
         seed: int,
         progress: Progress,
         weights: Tensor | None = None,
+        world: World = ALONE,
     ) -> None:
         self.kg, self.work, self._runtime, self._seed = kg, work, runtime, seed
-        self._progress = progress
+        self._progress, self._world = progress, world
         stage = work.stage
         self.strategy = STRATEGIES[stage.strategy.name](kg, stage.strategy, stage.training)
         if weights is not None:
@@ -70,6 +78,7 @@ class StageLoop:
         interval = 1 if self._device.type == "cpu" else _READ_TOGETHER
         meter = EpochMeter(self.work.stage.name, epoch, self.work.lr, interval=interval)
         self.work.model.train()
+        self._world.reseed(derive(self._seed, "dropout", epoch))
         for batch in self._draw(epoch):
             self._batch(batch, meter)
         meter.finish()
@@ -101,6 +110,7 @@ class StageLoop:
         terms = self._loss(batch)
         self.work.optimizer.zero_grad(set_to_none=True)
         terms.loss.backward()  # type: ignore[no-untyped-call]
+        terms = add_up(terms, self.work.model, self._world)
         norm = clip_gradients(self.work.model.parameters(), self.work.stage.training.clip)
         self.work.optimizer.step()
         meter.add(terms, norm)
@@ -109,11 +119,13 @@ class StageLoop:
     def _loss(self, batch: Batch) -> LossTerms:
         model, stage = self.work.model, self.work.stage
         item = prepare(batch, self.strategy, stage.training, self.kg.num_entities)
+        # What the whole batch asks for is hidden in every process, as it is in a single one.
+        hidden, item = item.hidden_edges, share(item, self._world)
         nodes = item.nodes() if stage.model.fanout else None
         with torch.autocast(
             self._device.type, torch.bfloat16, enabled=self._runtime.precision == "bf16"
         ):
-            vectors = model.encode(hidden_edges=item.hidden_edges, nodes=nodes)
+            vectors = model.encode(hidden_edges=hidden, nodes=nodes)
             return batch_loss(model, vectors, item.to(self._device), self.strategy, stage.training)
 
     def _is_due(self, epoch: int) -> bool:
@@ -128,10 +140,13 @@ class StageLoop:
 
     def _mrr(self) -> float:
         """Filtered MRR of the candidate over both directions of the validation split."""
-        return mean_reciprocal_rank(self.work.candidate, self.kg, self._valid, self._runtime.block)
+        block, world = self._runtime.block, self._world
+        mrr = mean_reciprocal_rank(self.work.candidate, self.kg, self._valid, block, world)
+        return world.agreed(mrr)
 
     def _refresh(self) -> None:
         if self.work.averaging.count:
+            self._world.reseed(derive(self._seed, "batch norm", self.work.epoch))
             self.work.averaging.refresh(self._training_queries())
 
     def _training_queries(self) -> Iterator[Tensor]:
@@ -147,14 +162,19 @@ class StageLoop:
         generator = torch.Generator().manual_seed(derive(self._seed, "batch norm"))
         order = torch.randperm(queries.shape[1], generator=generator)
         for rows in torch.split(order, settled(training.batch_size)):
-            yield queries[:, rows].to(self._device)
+            yield queries[:, rows[self._world.part(len(rows))]].to(self._device)
 
 
 def mean_reciprocal_rank(
-    model: LinkPredictor, kg: KnowledgeGraph, queries: EvalQueries, block: int
+    model: LinkPredictor,
+    kg: KnowledgeGraph,
+    queries: EvalQueries,
+    block: int,
+    world: World = ALONE,
 ) -> float:
-    """Filtered MRR of ``model``, a mean over queries."""
-    ranks = rank(ModelScorer(model), queries, kg.known_index, block=block, candidates=kg.node_types)
+    """Filtered MRR of ``model``, a mean over queries, which the processes of ``world`` share."""
+    scorer, known = ModelScorer(model), kg.known_index
+    ranks = rank(scorer, queries, known, block=block, candidates=kg.node_types, world=world)
     return float(ranks.rank.reciprocal().mean())
 
 

@@ -12,6 +12,7 @@ import torch
 from dglkgmix.errors import CheckpointError, NumericError
 from dglkgmix.files import RunFolder
 from dglkgmix.kg.graph import KnowledgeGraph
+from dglkgmix.models.batch_norm import share_statistics
 from dglkgmix.models.link_predictor import LinkPredictor
 from dglkgmix.sampling.seeds import derive
 from dglkgmix.training import checkpoint, run_files
@@ -20,6 +21,7 @@ from dglkgmix.training.defaults import resolve
 from dglkgmix.training.device import seeded, use_threads
 from dglkgmix.training.history import Row, to_csv, to_rows
 from dglkgmix.training.memory import fitting_block
+from dglkgmix.training.parallel import check_devices, check_inputs
 from dglkgmix.training.progress import Progress
 from dglkgmix.training.results import Result, write_results
 from dglkgmix.training.stage_loop import StageLoop
@@ -27,6 +29,7 @@ from dglkgmix.training.stage_state import Selection, StageState, set_tables
 from dglkgmix.training.stages import Stage, stages
 from dglkgmix.training.state_file import StateFile, restore_random
 from dglkgmix.training.validation import validate, validate_for
+from dglkgmix.world import ALONE, World
 
 
 class Observer(Protocol):
@@ -47,10 +50,13 @@ class Trainer:
         progress: what a person sees.
         observers: get each row of the history.
         weights: (M,) factors of the positives' terms, a row of ``kg.edges`` each.
+        world: processes that train this together, each with a trainer of its own; all but the
+            main one have a :class:`~dglkgmix.spectator.Spectator` as folder, and are silent.
 
     Raises:
         ConfigError: options that make no sense, alone, together or on this graph.
         CheckpointError: a state or pre-trained tables that do not fit.
+        PeerError: another of the processes is gone.
     """
 
     def __init__(
@@ -63,11 +69,14 @@ class Trainer:
         progress: Progress | None = None,
         observers: Sequence[Observer] = (),
         weights: torch.Tensor | None = None,
+        world: World = ALONE,
     ) -> None:
         self.kg, self.config, self.folder = kg, self.check(kg, config), folder
-        self._resume, self._observers, self._weights = resume, observers, weights
-        self._progress = progress or Progress()
+        self._resume, self._weights, self._world = resume, weights, world
+        self._observers = observers if world.main else ()
+        self._progress = (progress if world.main else None) or Progress()
         self._device = torch.device(self.config.runtime.device)
+        check_devices(self._device, world)
         self._runtime = self._fitting(self.config.runtime)
         self._states = StateFile(folder, self.config.runtime.save_every)
         self._history: list[Row] = []
@@ -92,6 +101,7 @@ class Trainer:
         """
         runtime = self._runtime
         with use_threads(settled(runtime.threads)), seeded(runtime.seed, self._device):
+            check_inputs(self.kg, self.config, self._world)
             self._write_inputs()
             selection = self._stages()
             model = self._selected_model(selection)
@@ -104,6 +114,7 @@ class Trainer:
                 history=self._history,
                 block=runtime.block,
                 coverage=self._coverage,
+                world=self._world,
             )
 
     def _read_pretrained(self) -> run_files.Tables | None:
@@ -114,7 +125,8 @@ class Trainer:
 
     def _fitting(self, runtime: RuntimeConfig) -> RuntimeConfig:
         """Smaller blocks of scores where memory is short: the ranks stay the same."""
-        block = fitting_block(runtime.block, self._device)
+        neighbours = self._world.neighbours
+        block = self._world.smallest(fitting_block(runtime.block, self._device, neighbours))
         if block < runtime.block:
             self._progress.message(
                 f"Memory is short: evaluating in blocks of {block:,} scores, not {runtime.block:,}"
@@ -154,6 +166,7 @@ class Trainer:
             seed=seed,
             progress=self._progress,
             weights=self._weights,
+            world=self._world,
         )
         self._coverage = loop.strategy.coverage()
         self._tell_coverage(stage)
@@ -189,6 +202,7 @@ class Trainer:
         model = LinkPredictor.build(stage.model, self.kg, seed=derive(seed, "weights"))
         if tables is not None and saved is None:
             set_tables(model, *tables)
+        share_statistics(model, self._world)
         work = StageState(stage, model.to(self._device))
         torch.manual_seed(derive(seed, "dropout"))
         if saved is not None:
@@ -205,6 +219,8 @@ class Trainer:
             self._save(work)
 
     def _save(self, work: StageState) -> None:
+        if not self._world.main:
+            return
         rows = [dataclasses.asdict(row) for row in self._history]
         state = {**work.state(), "history": rows, "made_with": self._made_with()}
         self._states.save(state, self._device)
@@ -220,8 +236,9 @@ class Trainer:
             )
         self._history = to_rows(saved["history"])
         self._progress.message(f"Going on after epoch {saved['epoch']} of stage {saved['stage']!r}")
+        made_with = {"processes": 1, **saved["made_with"]}
         for what, now in self._made_with().items():
-            before = saved["made_with"].get(what)
+            before = made_with.get(what)
             if before != now:
                 self._progress.message(
                     f"Made with {what} {before}, going on with {now}: the result will be as good, "
@@ -232,7 +249,12 @@ class Trainer:
     def _made_with(self) -> dict[str, str | int]:
         """What the bits of a training depend on beside its settings."""
         threads = settled(self.config.runtime.threads)
-        return {"device": self._device.type, "threads": threads, "torch": torch.__version__}
+        return {
+            "device": self._device.type,
+            "processes": self._world.size,
+            "threads": threads,
+            "torch": torch.__version__,
+        }
 
     def _given_tables(self) -> _TablePair | None:
         if self._tables is None:

@@ -122,7 +122,8 @@ def softplus_sum_to_sigmoid_(scores: Tensor) -> Tensor:
     fourth number, as log(1 + a) + log(1 + b) = log(1 + (a + b + ab)): no cancellation, as all
     are positive. Large scores, whose products would overflow, take the plain way.
     """
-    if scores.is_cuda or not bool(scores.amax() <= _LARGEST_FOR_PRODUCTS):
+    plain = scores.is_cuda or scores.numel() == 0
+    if plain or not bool(scores.amax() <= _LARGEST_FOR_PRODUCTS):
         total = softplus(scores).sum()
         scores.sigmoid_()
         return total

@@ -120,7 +120,7 @@ class _Rows(Function):
     def forward(ctx: Any, _: Tensor, table: Table, ids: Tensor) -> Tensor:
         ctx.gradient = table.gradient
         ctx.save_for_backward(ids)
-        return table.values.index_select(0, ids.reshape(-1)).view(*ids.shape, -1)
+        return table.values.index_select(0, ids.reshape(-1)).view(*ids.shape, table.values.shape[1])
 
     @staticmethod
     @once_differentiable

@@ -1,0 +1,27 @@
+"""A run folder in a process that leaves the writing to another."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from dglkgmix.files import RunFolder
+from dglkgmix.manifest import Manifest
+
+
+class Spectator(RunFolder):
+    """Reads what is in the folder; what it is given to write or remove, another takes care of.
+
+    Made by :meth:`begin` for a run that another process is making, and by :meth:`open` for one
+    that is there.
+    """
+
+    @classmethod
+    def begin(cls, path: str | Path) -> Spectator:
+        """Of a new run: nothing that lies in the folder now is a part of it."""
+        return cls(Path(path), Manifest(), None)
+
+    def write(self, name: str, data: bytes) -> None:
+        """Nothing."""
+
+    def remove(self, name: str) -> None:
+        """Nothing."""
