@@ -1,0 +1,148 @@
+"""``make results``: docs/results.md and its pictures from the JSON files beside this one.
+
+Every table, figure and number of the page comes from a ``results.json`` that ``dglkgmix
+experiment`` wrote; ``page.md.jinja`` holds the words. To bring in a new measurement::
+
+    dglkgmix experiment evidence-world --out FOLDER
+    python docs/results/build.py --take FOLDER evidence-world
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Iterable
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import jinja2
+
+from dglkgmix.experiments.results_text import tables
+from dglkgmix.report.figures.canvas import save
+from dglkgmix.report.figures.mrr_by_bin import Estimate, draw_mrr_by_bin
+
+HERE = Path(__file__).resolve().parent
+PAGE = HERE.parent / "results.md"
+# Two standard errors of a mean over seeds: what whiskers show.
+ERRORS = 2.0
+
+
+@lru_cache
+def load(name: str) -> dict[str, Any]:
+    """The results of one experiment."""
+    found: dict[str, Any] = json.loads((HERE / f"{name}.json").read_text(encoding="utf-8"))
+    return found
+
+
+def group(name: str, strategy: str, **axes: Any) -> dict[str, Any]:
+    """One setting of an experiment, its seeds put together."""
+    (found,) = [
+        g
+        for g in load(name)["groups"]
+        if g["strategy"] == strategy and all(g[axis] == value for axis, value in axes.items())
+    ]
+    return found
+
+
+def table(name: str, title: str) -> str:
+    """One of the tables that ``results.md`` of the experiment has."""
+    return tables(load(name))[title]
+
+
+def mrr(name: str, strategy: str, where: str = "overall", **axes: Any) -> str:
+    """Test MRR as in the tables; ``where`` is "overall" or a bin."""
+    account = group(name, strategy, **axes)["account"]
+    found = account["overall"] if where == "overall" else account["bins"][where]
+    return f"{found['mrr']['mean']:.4f}"
+
+
+def difference(name: str, strategy: str, where: str = "overall", **axes: Any) -> str:
+    """Difference in MRR from the baseline with its interval."""
+    test = group(name, strategy, **axes)["test"]
+    found = (test["overall"] if where == "overall" else test["bins"][where])["mrr"]
+    return f"{found['difference']:+.4f} [{found['ci_low']:+.4f}, {found['ci_high']:+.4f}]"
+
+
+def made(name: str) -> str:
+    """Command, seeds, machine and versions of an experiment, a line each."""
+    results = load(name)
+    cells = [cell for cell in results["cells"] if cell["state"] == "done"]
+    seeds = sorted({cell["seed"] for cell in cells})
+    hours = sum(stage["seconds"] for stage in _stages(cells)) / 3600
+    places = {tuple(sorted(cell["environment"].items())) for cell in cells}
+    lines = [
+        f"`dglkgmix experiment {name} --out FOLDER` made `docs/results/{name}.json`.",
+        f"{len(cells)} cells, seeds {', '.join(map(str, seeds))}, {hours:.1f} hours of training.",
+        *(_place(dict(place)) for place in sorted(places)),
+    ]
+    return " ".join(lines)
+
+
+def _stages(cells: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Every stage of every training once: a shared first stage counts in each cell's budget."""
+    seen: dict[tuple[str, int, str], dict[str, Any]] = {}
+    for cell in cells:
+        for stage, budget in cell["budget"].items():
+            run = str(sorted(cell["settings"]["pretrain"].items())) if stage == "pretrain" else ""
+            seen[(run or cell["run"], cell["seed"], stage)] = budget
+    return list(seen.values())
+
+
+def _place(environment: dict[str, Any]) -> str:
+    e = environment
+    return (
+        f"dglkgmix {e['dglkgmix']}, PyTorch {e['torch']}, DGL {e['dgl']}, Python {e['python']}, "
+        f"{e['machine']} with {e['cpus']} cores."
+    )
+
+
+def figure(name: str, strategies: Iterable[str], caption: str, **axes: Any) -> str:
+    """Draw MRR by bin of some strategies beside each other; the Markdown that shows it."""
+    shown = {s: _estimates(group(name, s, **axes)) for s in strategies}
+    file = "-".join([name, *map(str, axes.values())]) + ".png"
+    save(draw_mrr_by_bin(shown), HERE / file)
+    return f"![{caption}](results/{file})"
+
+
+def _estimates(found: dict[str, Any]) -> dict[str, Estimate]:
+    return {name: _estimate(bin_["mrr"], bin_) for name, bin_ in found["account"]["bins"].items()}
+
+
+def _estimate(value: dict[str, Any], bin_: dict[str, Any]) -> Estimate:
+    queries = round(bin_["queries"]["mean"])
+    if value["sd"] is None:
+        return Estimate(value["mean"], queries=queries)
+    spread = ERRORS * value["sd"] / value["seeds"] ** 0.5
+    return Estimate(value["mean"], value["mean"] - spread, value["mean"] + spread, queries)
+
+
+def render() -> str:
+    """The page."""
+    loader = jinja2.FileSystemLoader(HERE)
+    environment = jinja2.Environment(
+        loader=loader, undefined=jinja2.StrictUndefined, keep_trailing_newline=True
+    )
+    names = {f.__name__: f for f in (table, mrr, difference, made, figure)}
+    return environment.get_template("page.md.jinja").render(**names)
+
+
+def take(folder: Path, name: str) -> None:
+    """Keep the results of an experiment's folder as NAME.json, without what is no result."""
+    found = json.loads((folder / "results.json").read_text(encoding="utf-8"))
+    text = json.dumps(found, indent=None, separators=(",", ":"), ensure_ascii=False)
+    (HERE / f"{name}.json").write_text(text + "\n", encoding="utf-8")
+
+
+def main() -> None:
+    """Write the page, after taking in a measurement where one is given."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser.add_argument("--take", nargs=2, metavar=("FOLDER", "NAME"))
+    given = parser.parse_args()
+    if given.take:
+        take(Path(given.take[0]), given.take[1])
+    PAGE.write_text(render(), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
