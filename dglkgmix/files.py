@@ -7,6 +7,7 @@ import fcntl
 import os
 import re
 import secrets
+import shlex
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -186,9 +187,7 @@ class RunFolder:
         state = digest(data)
         self._commit(self._manifest.adding({name: state}))
         with _storage_errors(target):
-            if not target.parent.is_dir():
-                target.parent.mkdir(parents=True)
-                _sync_folder(self.path)
+            self._make_parents(target)
         write_atomic(target, data)
         self._commit(self._manifest.with_states({name: (state,)}))
 
@@ -232,6 +231,13 @@ class RunFolder:
                 raise CheckpointError(f"{folder}: a link, where the run's own folder belongs")
         raise CheckpointError(f"{target}: outside the run folder")
 
+    def _make_parents(self, target: Path) -> None:
+        """Folders inside the run's own, which itself is not made anew once it was removed."""
+        for folder in reversed(target.relative_to(self.path).parents[:-1]):
+            if not (self.path / folder).is_dir():
+                (self.path / folder).mkdir()
+                _sync_folder(self.path)
+
     def _bytes(self, name: str) -> bytes | None:
         if name not in self._manifest.files:
             return None
@@ -252,11 +258,15 @@ class RunFolder:
         return changed
 
     def _complaint(self, name: str, state: str) -> str:
-        if state != ABSENT:
-            return "damaged: its content is not what the manifest lists"
-        if ABSENT in self._manifest.states(name):
+        if ABSENT in self._manifest.states(name) and state == ABSENT:
             return "not part of this run; was its training cut short?"
-        return "missing from the run folder"
+        what = "missing from the run folder"
+        if state != ABSENT:
+            what = "damaged: its content is not what the manifest lists"
+        return (
+            f"{what}. Restore it from a copy, or make it anew: results with `dglkgmix train "
+            f"--resume --out {shlex.quote(str(self.path))}`, a whole run with --overwrite"
+        )
 
     def _check_writable(self) -> None:
         if self._lock is None:
@@ -345,7 +355,10 @@ def _read_manifest(path: Path) -> Manifest:
     try:
         data = (path / MANIFEST).read_bytes()
     except FileNotFoundError:
-        raise CheckpointError(f"{path / MANIFEST}: missing; {path} is not a run folder") from None
+        raise CheckpointError(
+            f"{path / MANIFEST}: missing; {path} is not a run folder. Check the path, or restore "
+            "the file from a copy"
+        ) from None
     except OSError as error:
         raise CheckpointError(f"{path / MANIFEST}: cannot be read: {error.strerror}") from error
     return Manifest.from_bytes(data, str(path / MANIFEST))

@@ -82,5 +82,8 @@ class Manifest:
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             manifest = None
         if manifest is None or manifest.to_bytes() != data:
-            raise CheckpointError(f"{where}: damaged, or not the manifest of a run folder")
+            raise CheckpointError(
+                f"{where}: damaged, or not the manifest of a run folder. Restore it from a copy, "
+                "or remove the folder and train again"
+            )
         return manifest

@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from dglkgmix.errors import CheckpointError
+from dglkgmix.errors import CheckpointError, ConfigError
 from dglkgmix.evaluation.assessment import fit_calibration
 from dglkgmix.evaluation.model_scorer import ModelScorer
 from dglkgmix.evaluation.platt import Platt
@@ -72,8 +72,13 @@ class Run:
     @cached_property
     def model(self) -> LinkPredictor:
         """The model with the selected weights, in evaluation mode."""
-        model = LinkPredictor.build(self.config.model, self.kg)
-        checkpoint.load_weights(model, *self._weights())
+        weights, where = self._weights()
+        try:
+            run_files.check_tables(weights, self.config.model, self.kg, where)
+            model = LinkPredictor.build(self.config.model, self.kg)
+        except ConfigError as error:
+            raise CheckpointError(f"{self.path / run_files.CONFIG}: {error}") from None
+        checkpoint.load_weights(model, weights, where)
         return model.to(self.device).eval()
 
     @cached_property
@@ -81,7 +86,8 @@ class Run:
         """One dictionary an epoch; see :class:`dglkgmix.training.history.Row`."""
         if not self.folder.has(run_files.HISTORY):
             return []
-        return from_csv(self.folder.read(run_files.HISTORY))
+        where = str(self.path / run_files.HISTORY)
+        return from_csv(self.folder.read(run_files.HISTORY), where)
 
     @cached_property
     def metrics(self) -> dict[str, Any]:

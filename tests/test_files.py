@@ -260,6 +260,7 @@ class TestDamage:
             with pytest.raises(CheckpointError) as caught:
                 self.read_all(run)
             assert str(caught.value).startswith(f"{file}: "), damage
+            assert "estore" in str(caught.value), "what to do"
             if file.is_dir():
                 file.rmdir()
             file.write_bytes(data)
@@ -437,6 +438,28 @@ class TestStorage:
             with pytest.raises(StorageError, match="removed meanwhile"):
                 folder.write("last/state.safetensors", b"state 2")
         assert not run.exists()
+
+    def test_a_folder_that_vanishes_within_a_write_is_not_made_anew(
+        self, run: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Right after the manifest was written, and before the file's own folder is made."""
+        commit = RunFolder._commit
+
+        def vanish(self: RunFolder, manifest: Manifest) -> None:
+            commit(self, manifest)
+            run.rename(run.with_name("elsewhere"))
+
+        with RunFolder.resume(run) as folder:
+            monkeypatch.setattr(RunFolder, "_commit", vanish)
+            with pytest.raises(StorageError, match="removed meanwhile"):
+                folder.write("new/deep/metrics.json", b"{}")
+        assert not run.exists()
+        assert RunFolder.open(run.with_name("elsewhere")).read("config.toml") == b"seed = 0\n"
+
+    def test_folders_inside_are_made_as_deep_as_need_be(self, run: Path) -> None:
+        with RunFolder.resume(run) as folder:
+            folder.write("new/deep/metrics.json", b"{}")
+        assert (run / "new" / "deep" / "metrics.json").read_bytes() == b"{}"
 
     def test_a_disk_that_fills_up_keeps_the_last_complete_state(
         self, run: Path, monkeypatch: pytest.MonkeyPatch

@@ -1,18 +1,21 @@
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
 import torch
 
 from dglkgmix.errors import CheckpointError
+from dglkgmix.evaluation.model_scorer import ModelScorer
 from dglkgmix.files import RunFolder
 from dglkgmix.kg.graph import KnowledgeGraph
+from dglkgmix.prediction import Predictor, Query
 from dglkgmix.run import Run
 from dglkgmix.training import checkpoint, run_files
 from dglkgmix.training.config import Config
 from dglkgmix.training.config_io import apply_overrides
-from dglkgmix.training.launch import train
+from dglkgmix.training.launch import resume, train
 from dglkgmix.training.run_files import MODEL, STATE
 
 SETTINGS = apply_overrides(
@@ -125,8 +128,6 @@ FILES = {
 @pytest.mark.parametrize("name", FILES)
 @pytest.mark.parametrize("fault", ["missing", "empty", "truncated", "flipped"])
 def test_a_damaged_file_is_named(path: Path, tmp_path: Path, name: str, fault: str) -> None:
-    import shutil
-
     shutil.copytree(path, tmp_path / "copy")
     file = tmp_path / "copy" / name
     content = file.read_bytes()
@@ -141,8 +142,6 @@ def test_a_damaged_file_is_named(path: Path, tmp_path: Path, name: str, fault: s
 
 
 def test_weights_that_do_not_fit_the_vocabulary_are_refused(path: Path, tmp_path: Path) -> None:
-    import shutil
-
     shutil.copytree(path, tmp_path / "copy")
     weights = checkpoint.unpack_weights((path / MODEL).read_bytes())
     weights["encoder.entity_table"] = weights["encoder.entity_table"][:-1]
@@ -153,8 +152,6 @@ def test_weights_that_do_not_fit_the_vocabulary_are_refused(path: Path, tmp_path
 
 
 def test_a_graph_that_does_not_hold_together_is_refused(path: Path, tmp_path: Path) -> None:
-    import shutil
-
     shutil.copytree(path, tmp_path / "copy")
     with RunFolder.resume(tmp_path / "copy") as folder:
         folder.write(run_files.ENTITIES, folder.read(run_files.RELATIONS))
@@ -162,9 +159,73 @@ def test_a_graph_that_does_not_hold_together_is_refused(path: Path, tmp_path: Pa
         _ = Run.open(tmp_path / "copy").kg
 
 
-def test_a_run_from_a_gpu_loads_without_one(path: Path, tmp_path: Path) -> None:
-    import shutil
+def test_odd_names_come_back_everywhere(tmp_path: Path) -> None:
+    """Cases 6 and 7: relations named like attributes, entities like missing values."""
+    relations = ["type", "keys", "to", "/a/b./c"]
+    entities = ["NA", "nan", "null", "None", "inf", "True"]
+    rows = [(e, relations[i % 4], entities[(i + 1) % 6]) for i, e in enumerate(entities)]
+    more = [(entities[0], name, entities[i]) for i, name in enumerate(relations)]
+    small = ["model.encoder=rgcn", "model.bases=2", "training.batch_size=4"]
+    kg = KnowledgeGraph.from_names(rows + more, rows[:1], rows[1:3])
+    train(kg, apply_overrides(SETTINGS, small), tmp_path / "run")
+    run = Run.open(tmp_path / "run")
+    assert set(run.kg.relations.names) == set(relations)
+    assert set(run.kg.entities.names) == set(entities)
+    ranked = run.rank_table("test")
+    names = {column: set(ranked.names(column).to_pylist()) for column in ("relation", "head")}
+    assert names == {"relation": {"keys", "to"}, "head": {"nan", "null"}}
+    query = Query(head="NA", relation="/a/b./c")
+    found = Predictor(run.kg, ModelScorer(run.model), run.calibration()).predict(query)
+    assert {answer.name for answer in found.answers} == set(entities)
 
+
+def forged(path: Path, copy: Path, name: str, content: bytes) -> Path:
+    """A copy of the run with other content under a seal that fits it."""
+    shutil.copytree(path, copy)
+    with RunFolder.resume(copy) as folder:
+        folder.write(name, content)
+    return copy
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        (b"bias = true", b'bias = "auto"', "model.bias is still 'auto'"),
+        (b"_dim = 18", b"_dim = 1000000000", "config.toml: model.entity_dim must be .* at most"),
+        (b"_dim = 18", b"_dim = 360", "encoder.entity_table is .* ask for"),
+        (b"_dim = 18", b"_dim = 0", "config.toml: model.entity_dim must be 1 or more"),
+        (b'decoder = "conve"', b'decoder = "conva"', "config.toml: model.decoder: expected"),
+        (b'source = ""', b'source = "\xff"', "config.toml: not UTF-8"),
+    ],
+)
+def test_settings_that_lie_are_refused(
+    path: Path, tmp_path: Path, old: bytes, new: bytes, message: str
+) -> None:
+    """Found by changing files under a seal that fits: a digest says nothing of sense."""
+    content = (path / run_files.CONFIG).read_bytes()
+    assert old in content
+    copy = forged(path, tmp_path / "copy", run_files.CONFIG, content.replace(old, new))
+    with pytest.raises(CheckpointError, match=message):
+        _ = Run.open(copy).model
+
+
+def test_results_that_are_damaged_are_made_anew(path: Path, tmp_path: Path) -> None:
+    """As the message says: `train --resume` makes results of the last state, to the bit."""
+    copy = tmp_path / "copy"
+    shutil.copytree(path, copy)
+    (copy / MODEL).unlink()
+    (copy / run_files.HISTORY).write_bytes(b"")
+    (copy / run_files.METRICS).write_bytes(b"{}")
+    with pytest.raises(CheckpointError, match="train --resume --out"):
+        _ = Run.open(copy).model
+    with RunFolder.resume(copy) as folder:
+        resume(folder, run_files.read_graph(folder), run_files.read_config(folder))
+    assert (copy / MODEL).read_bytes() == (path / MODEL).read_bytes()
+    assert Run.open(copy).history == Run.open(path).history
+    assert Run.open(copy).metrics["test"] == Run.open(path).metrics["test"]
+
+
+def test_a_run_from_a_gpu_loads_without_one(path: Path, tmp_path: Path) -> None:
     shutil.copytree(path, tmp_path / "copy")
     text = (path / run_files.CONFIG).read_text().replace('device = "cpu"', 'device = "cuda:0"')
     with RunFolder.resume(tmp_path / "copy") as folder:

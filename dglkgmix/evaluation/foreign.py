@@ -143,7 +143,8 @@ def _text_rows(path: Path, delimiter: str) -> Iterator[Row]:
 def _parquet_rows(path: Path) -> Iterator[Row]:
     try:
         table = pq.read_table(path)
-    except (pa.ArrowInvalid, OSError) as error:
+        table.validate(full=True)
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         raise DataError(f"{path}: cannot be read as Parquet: {error}") from error
     _check_columns(path, table.column_names)
     columns = [name for name in (*REQUIRED, *OPTIONAL) if name in table.column_names]

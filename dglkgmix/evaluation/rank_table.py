@@ -131,12 +131,16 @@ class RankTable:
         """Read what :meth:`to_bytes` wrote; DataError where it is no rank table."""
         try:
             table = pq.read_table(io.BytesIO(data))
-        except (pa.ArrowInvalid, OSError) as error:
+            table.validate(full=True)  # Codes beyond their dictionary are read from beyond it.
+        except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
             raise DataError(f"{where}: not a Parquet file: {error}") from error
         missing = [name for name in SCHEMA.names if name not in table.column_names]
         if missing:
             raise DataError(f"{where}: no rank table: column {missing[0]!r} is missing")
-        return cls(table.select(SCHEMA.names).cast(SCHEMA))
+        try:
+            return cls(table.select(SCHEMA.names).cast(SCHEMA))
+        except (pa.ArrowException, ValueError) as error:
+            raise DataError(f"{where}: no rank table: {error}") from error
 
 
 def _names(ids: Any, names: Any) -> pa.DictionaryArray:

@@ -53,19 +53,19 @@ def to_csv(rows: Iterable[Row]) -> bytes:
     return buffer.getvalue().encode()
 
 
-def from_csv(data: bytes) -> list[dict[str, Any]]:
+def from_csv(data: bytes, where: str = "history.csv") -> list[dict[str, Any]]:
     """Read :func:`to_csv` back as dictionaries.
 
     Raises:
-        CheckpointError: other columns, or fields that are no numbers.
+        CheckpointError: other columns, or fields that are no numbers; starts with ``where``.
     """
     try:
         reader = csv.DictReader(io.StringIO(data.decode()))
         rows = [{key: _parse(key, text) for key, text in row.items()} for row in reader]
-    except (ValueError, TypeError) as error:
-        raise CheckpointError(f"history.csv: {error}") from None
+    except (ValueError, TypeError, csv.Error) as error:
+        raise CheckpointError(f"{where}: {error}") from None
     if tuple(reader.fieldnames or ()) != COLUMNS:
-        raise CheckpointError(f"history.csv: columns are {reader.fieldnames}, not {list(COLUMNS)}")
+        raise CheckpointError(f"{where}: columns are {reader.fieldnames}, not {list(COLUMNS)}")
     return rows
 
 

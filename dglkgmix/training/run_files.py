@@ -13,14 +13,15 @@ import pyarrow.parquet as pq
 import torch
 from torch import Tensor
 
-from dglkgmix.errors import CheckpointError, DataError, OutOfRangeError
+from dglkgmix.errors import CheckpointError, ConfigError, DataError, OutOfRangeError
 from dglkgmix.files import RunFolder
 from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.kg.vocabulary import Vocabulary
 from dglkgmix.models.registry import table_dims
 from dglkgmix.training import checkpoint
-from dglkgmix.training.config import Config
+from dglkgmix.training.config import Config, ModelConfig
 from dglkgmix.training.config_io import dumps, loads
+from dglkgmix.training.validation import validate
 
 CONFIG = "config.toml"
 ENTITIES = "entities.parquet"
@@ -46,8 +47,23 @@ def write_config(folder: RunFolder, config: Config) -> None:
 
 
 def read_config(folder: RunFolder) -> Config:
-    """The settings that :func:`write_config` stored."""
-    return loads(folder.read(CONFIG).decode(), where=str(folder.path / CONFIG))
+    """The settings that :func:`write_config` stored.
+
+    Raises:
+        CheckpointError: the file is missing or damaged, or holds no settings.
+    """
+    where = str(folder.path / CONFIG)
+    try:
+        config = loads(folder.read(CONFIG).decode(), where=where)
+    except UnicodeDecodeError as error:
+        raise CheckpointError(f"{where}: not UTF-8: {error.reason}") from None
+    except ConfigError as error:
+        raise CheckpointError(str(error)) from None
+    try:
+        validate(config)
+    except ConfigError as error:
+        raise CheckpointError(f"{where}: {error}") from None
+    return config
 
 
 def write_graph(folder: RunFolder, kg: KnowledgeGraph) -> None:
@@ -153,6 +169,27 @@ def check_vocabularies(tables: Tables, kg: KnowledgeGraph) -> None:
         )
 
 
+def check_tables(
+    weights: dict[str, Tensor], model: ModelConfig, kg: KnowledgeGraph, where: str
+) -> None:
+    """Refuse weights whose tables are not of this graph and these settings.
+
+    It is asked before a model is built, as settings that lie could ask for any amount of memory.
+
+    Raises:
+        CheckpointError: names ``where``, the table and both shapes.
+    """
+    lengths = (kg.num_entities, kg.num_query_relations)
+    names = ("encoder.entity_table", "encoder.relation_table")
+    for name, length, dim in zip(names, lengths, table_dims(model), strict=True):
+        found = tuple(weights[name].shape) if name in weights else None
+        if found != (length, dim):
+            raise CheckpointError(
+                f"{where} does not fit the model: {name} is {found or 'missing'}, and settings and "
+                f"vocabulary ask for {(length, dim)}. Restore the run from a copy, or train again"
+            )
+
+
 def _check_size(where: str, kind: str, table: Tensor, dim: int) -> None:
     if table.shape[1] != dim:
         raise CheckpointError(
@@ -206,7 +243,8 @@ def _parquet(table: pa.Table) -> bytes:
 def _read(folder: RunFolder, name: str, columns: list[str]) -> pa.Table:
     try:
         table = pq.read_table(io.BytesIO(folder.read(name)))
-    except (pa.ArrowException, OSError) as error:
+        table.validate(full=True)  # Codes beyond their dictionary would be read from beyond it.
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         raise CheckpointError(f"{folder.path / name}: not a Parquet file: {error}") from None
     missing = [column for column in columns if column not in table.column_names]
     if missing:

@@ -32,6 +32,7 @@ Rule = tuple[Callable[[Any], bool], str]
 _POSITIVE: Rule = (lambda x: x > 0, "must be above 0")
 _ATLEAST_0: Rule = (lambda x: x >= 0, "must be 0 or more")
 _ATLEAST_1: Rule = (lambda x: x >= 1, "must be 1 or more")
+_DIM: Rule = (lambda x: 1 <= x <= 2**20, "must be 1 or more, and at most 2^20")
 _SHARE: Rule = (lambda x: 0 <= x <= 1, "must lie in [0, 1]")
 _BELOW_1: Rule = (lambda x: 0 <= x < 1, "must lie in [0, 1)")
 _DECAY: Rule = (lambda x: 0 < x <= 1, "must lie in (0, 1]")
@@ -64,8 +65,8 @@ RULES: dict[str, dict[str, Rule]] = {
         "split_seed": (lambda x: 0 <= x < 2**32, "must lie in [0, 2^32)"),
     },
     "model": {
-        "entity_dim": _ATLEAST_1,
-        "relation_dim": _ATLEAST_1,
+        "entity_dim": _DIM,
+        "relation_dim": _DIM,
         "height": _ATLEAST_1,
         "filters": _ATLEAST_1,
         "kernel": _ATLEAST_1,
@@ -107,6 +108,15 @@ def validate(config: Config) -> None:
     """
     _raise_first(_single(config))
     _raise_first(_together(config))
+
+
+def validate_alone(config: Config) -> None:
+    """Check every option by itself: a part of a plan whose other options are still open.
+
+    Raises:
+        ConfigError: as :func:`validate`.
+    """
+    _raise_first(_single(config))
 
 
 def validate_for(config: Config, kg: Sized) -> None:

@@ -33,7 +33,8 @@ def test_every_rule_names_an_option_that_exists() -> None:
 @pytest.mark.parametrize(
     ("override", "message"),
     [
-        ("model.entity_dim=0", "model.entity_dim must be 1 or more, got 0"),
+        ("model.entity_dim=0", "model.entity_dim must be 1 or more, and at most .* got 0"),
+        ("model.relation_dim=1048577", "model.relation_dim must be 1 or more, and at most"),
         ("training.lr=-0.1", "training.lr must be above 0, got -0.1"),
         ("training.lr=0", "training.lr must be above 0, got 0"),
         ("training.lr=inf", "training.lr must be finite, got inf"),
