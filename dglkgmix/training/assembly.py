@@ -8,6 +8,7 @@ from typing import Any
 from dglkgmix.errors import ConfigError
 from dglkgmix.training.config import Config
 from dglkgmix.training.config_io import apply_overrides, differences, set_option
+from dglkgmix.training.relevance import check_relevant
 from dglkgmix.training.validation import validate
 
 # What a resumed run may change: how long and where it runs, never what it computes.
@@ -24,7 +25,12 @@ CHANGEABLE = frozenset(
 
 
 def assemble(
-    base: Config, options: Mapping[str, Any], overrides: Iterable[str] = (), *, cap: bool = True
+    base: Config,
+    options: Mapping[str, Any],
+    overrides: Iterable[str] = (),
+    *,
+    cap: bool = True,
+    strict: bool = False,
 ) -> Config:
     """``base`` with ``options`` (``table.option`` → value, None where not given), then overrides.
 
@@ -34,6 +40,7 @@ def assemble(
         overrides: ``table.option=value`` strings, which win.
         cap: ``training.epochs`` among ``options`` caps the first stage as well, as ``--epochs``
             does.
+        strict: refuse options and overrides that the whole does not read.
 
     Raises:
         ConfigError: names the option.
@@ -45,18 +52,28 @@ def assemble(
     epochs, first = options.get("training.epochs"), config.pretrain.epochs
     if cap and epochs is not None and isinstance(first, int):
         config = set_option(config, "pretrain.epochs", min(first, epochs))
+    overrides = list(overrides)
     config = apply_overrides(config, overrides)
     validate(config)
+    if strict:
+        given = [key for key, value in options.items() if value is not None]
+        check_relevant(config, [*given, *(key.partition("=")[0].strip() for key in overrides)])
     return config
 
 
-def resumed(stored: Config, options: Mapping[str, Any], overrides: Iterable[str] = ()) -> Config:
+def resumed(
+    stored: Config,
+    options: Mapping[str, Any],
+    overrides: Iterable[str] = (),
+    *,
+    strict: bool = False,
+) -> Config:
     """The configuration of a run that goes on: as stored, but for what may change.
 
     Raises:
         ConfigError: names an option whose value would change the computation.
     """
-    config = assemble(stored, options, overrides, cap=False)
+    config = assemble(stored, options, overrides, cap=False, strict=strict)
     for key, (old, new) in differences(stored, config).items():
         if key not in CHANGEABLE and new not in ("auto", "same"):
             raise ConfigError(

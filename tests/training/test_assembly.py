@@ -83,3 +83,17 @@ def test_auto_means_what_it_meant_when_the_run_began() -> None:
 
 def test_the_same_values_again_are_no_change() -> None:
     assert resumed(RECIPE, {"training.lr": 0.5, "training.epochs": 400}) == RECIPE
+
+
+def test_a_strict_assembly_refuses_what_nothing_reads() -> None:
+    """What somebody asks for by name must have an effect; a file may hold what it likes."""
+    for given, overrides in (({"strategy.alpha": 2.0}, []), ({}, ["strategy.alpha = 2.0"])):
+        assert assemble(Config(), given, overrides).strategy.alpha == 2.0
+        with pytest.raises(ConfigError, match=r"strategy\.alpha"):
+            assemble(Config(), given, overrides, strict=True)
+        mixup = {"strategy.name": "mixup"}
+        assert assemble(Config(), mixup | given, overrides, strict=True).strategy.alpha == 2.0
+    held = assemble(Config(), {"strategy.alpha": 2.0})
+    assert assemble(held, {"training.lr": 0.5}, strict=True).strategy.alpha == 2.0
+    with pytest.raises(ConfigError, match=r"swa\.start"):
+        resumed(held, {}, ["swa.start=10"], strict=True)
