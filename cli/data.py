@@ -10,6 +10,7 @@ import click
 
 from dglkgmix.cli.columns import aligned
 from dglkgmix.cli.common import emit_json, json_option, load_source, printable, source_options
+from dglkgmix.cli.outputs import OUT, overwrite_option
 
 
 @click.group(epilog="Example: dglkgmix data info world")
@@ -67,14 +68,14 @@ def info(source: str, as_json: bool, **reading: Any) -> None:
 
 @data.command(epilog="Example: dglkgmix data convert world world.parquet")
 @click.argument("source")
-@click.argument("out", type=click.Path(path_type=Path))
+@click.argument("out", type=OUT)
 @click.option(
     "--to",
     "target",
     type=click.Choice(["tsv", "parquet", "dgl"]),
     help="What to write. [default: by OUT's ending: .parquet, .dgl or .bin, else tsv]",
 )
-@click.option("--overwrite", is_flag=True, help="Replace files of an earlier conversion.")
+@overwrite_option("files of an earlier conversion")
 @source_options
 def convert(source: str, out: Path, target: str | None, overwrite: bool, **reading: Any) -> None:
     """Write SOURCE to OUT in another format, splits and names unchanged.

@@ -9,6 +9,7 @@ import click
 
 from dglkgmix.cli.columns import aligned, share
 from dglkgmix.cli.common import emit_json, json_option, load_source, printable, source_options
+from dglkgmix.cli.outputs import OUT_FILE, check_new, overwrite_option
 
 if TYPE_CHECKING:
     from dglkgmix.kg.degrees import DegreeBins
@@ -33,10 +34,11 @@ if TYPE_CHECKING:
 @click.option("--bins", default="1,10,50", metavar="A,B,C", help="Edges of the degree bins.")
 @click.option(
     "--plot",
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=OUT_FILE,
     metavar="FILE",
     help="Write the figure as .png, .svg or .pdf.",
 )
+@overwrite_option("an existing figure")
 @source_options
 @json_option
 def degrees(
@@ -47,6 +49,7 @@ def degrees(
     partner_rule: str,
     bins: str,
     plot: Path | None,
+    overwrite: bool,
     as_json: bool,
     **reading: Any,
 ) -> None:
@@ -59,6 +62,7 @@ def degrees(
     from dglkgmix.kg.degrees import DegreeBins, degree_summary
 
     chosen = DegreeBins.parse(bins)
+    check_new(plot, "--plot", overwrite=overwrite)
     if plot is not None:
         from dglkgmix.report.figures.degrees import check_plot_path
 

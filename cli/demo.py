@@ -6,13 +6,15 @@ from pathlib import Path
 
 import click
 
+from dglkgmix.cli.outputs import OUT_FOLDER
+
 
 @click.command(
     epilog="Example: dglkgmix demo --out world-demo", context_settings={"show_default": True}
 )
 @click.option(
     "--out",
-    type=click.Path(path_type=Path),
+    type=OUT_FOLDER,
     default=Path("dglkgmix-demo"),
     help="Folder for the two runs and the report.",
 )

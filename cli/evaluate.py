@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from dglkgmix.cli.common import emit_json, json_option, reading_options
-from dglkgmix.errors import ConfigError, DglkgmixError
+from dglkgmix.cli.outputs import OUT_FILE, check_new, overwrite_option
 
 KINDS = [
     *("relation", "relation-class", "head-in", "head-out", "tail-in", "tail-out"),
@@ -52,7 +52,10 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
     metavar="FILE",
     help="Fit the scaling to validation triples and these false ones.",
 )
-@click.option("--write-ranks", type=_FILE, metavar="FILE", help="Keep the rank table, as Parquet.")
+@click.option(
+    "--write-ranks", type=OUT_FILE, metavar="FILE", help="Keep the rank table, as Parquet."
+)
+@overwrite_option("an existing file of ranks")
 @click.option("--block", type=click.IntRange(min=1), help="Rank anew, so many scores at once.")
 @reading_options("--shares")
 @json_option
@@ -69,8 +72,7 @@ def evaluate(run: Path | None, *, as_json: bool, **options: Any) -> None:
     from dglkgmix.kg.degrees import DegreeBins
 
     bins = DegreeBins.parse(options["bins"])
-    if options["write_ranks"] is not None:
-        _check_own(options["write_ranks"])
+    check_new(options["write_ranks"], "--write-ranks", overwrite=options["overwrite"])
     subject = find_subject(run, options)
     calibration = subject.calibration(bins, options["false_triples"], options["fit_false_triples"])
     found = account(subject.table, bins, calibration)
@@ -83,16 +85,3 @@ def evaluate(run: Path | None, *, as_json: bool, **options: Any) -> None:
     from dglkgmix.cli.evaluate_page import page
 
     click.echo(page(subject, found, bins, groups))
-
-
-def _check_own(path: Path) -> None:
-    """Whatever stands there and is no rank table belongs to someone."""
-    from dglkgmix.evaluation.rank_table import RankTable
-
-    if not path.exists():
-        return
-    try:
-        RankTable.from_bytes(path.read_bytes(), path)
-    except DglkgmixError:
-        message = f"--write-ranks {path} would replace a file that is no rank table"
-        raise ConfigError(f"{message}: choose another name") from None

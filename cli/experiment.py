@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dglkgmix.cli.common import emit_json, json_option
+from dglkgmix.cli.common import emit_json, json_option, printable
+from dglkgmix.cli.outputs import OUT_FOLDER
 from dglkgmix.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     epilog="Example: dglkgmix experiment compare.toml --out compare --jobs 2",
 )
 @click.argument("file")
-@click.option("--out", type=click.Path(path_type=Path), help="Folder of runs and results.")
+@click.option("--out", type=OUT_FOLDER, help="Folder of runs and results.")
 @click.option(
     "--jobs", type=click.IntRange(min=1), default=1, show_default=True, help="Trainings at once."
 )
@@ -126,5 +127,5 @@ def _print(found: dict[str, Any], out: Path, as_json: bool) -> None:
         return
     from dglkgmix.experiments.results_text import to_markdown
 
-    click.echo(to_markdown(found))
+    click.echo(printable(to_markdown(found)))
     click.echo(f"Results: {out / 'results.md'}, results.csv, results.json", err=True)

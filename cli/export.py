@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from dglkgmix.cli.common import printable
+from dglkgmix.cli.outputs import OUT_FOLDER, overwrite_option
 from dglkgmix.errors import ConfigError
 
 
@@ -22,10 +23,8 @@ from dglkgmix.errors import ConfigError
     default="parquet",
     help="parquet: names beside vectors; npy: arrays, and names in JSON in the same order.",
 )
-@click.option(
-    "--out", required=True, type=click.Path(path_type=Path, file_okay=False), help="Folder."
-)
-@click.option("--overwrite", is_flag=True, help="Replace files of an earlier export.")
+@click.option("--out", required=True, type=OUT_FOLDER, help="Folder.")
+@overwrite_option("files of an earlier export")
 def export(run: Path, *, form: str, out: Path, overwrite: bool) -> None:
     """Write the entity and relation vectors of RUN with their names.
 

@@ -10,6 +10,7 @@ import click
 
 from dglkgmix.cli.columns import aligned
 from dglkgmix.cli.common import emit_json, json_option, printable
+from dglkgmix.cli.outputs import OUT_FILE, check_new, overwrite_option
 from dglkgmix.errors import ConfigError, UnknownNameError
 
 if TYPE_CHECKING:
@@ -37,11 +38,12 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
 )
 @click.option(
     "--out",
-    type=_FILE,
+    type=OUT_FILE,
     metavar="FILE",
     help="Write answers to .csv, .tsv, .jsonl or .parquet. In .csv and .tsv a name that a "
     "spreadsheet would take for a formula gets a leading apostrophe.",
 )
+@overwrite_option("an existing file of answers")
 @click.option("--bins", default="1,10,50", metavar="A,B,…", help="Edges of the degree bins.")
 @json_option
 def predict(
@@ -54,6 +56,7 @@ def predict(
     new_only: bool,
     queries: Path | None,
     out: Path | None,
+    overwrite: bool,
     bins: str,
     as_json: bool,
 ) -> None:
@@ -68,6 +71,8 @@ def predict(
 
     if as_json and out is not None:
         raise ConfigError("--json prints answers and --out writes them to a file: choose one")
+    if queries is None or not _same(out, queries):
+        check_new(out, "--out", overwrite=overwrite)
     names = {"head": head, "relation": relation, "tail": tail}
     chosen = DegreeBins.parse(bins)
     if queries is not None:
@@ -82,6 +87,10 @@ def predict(
         emit_json(_plain(found))
     else:
         click.echo(_page(found))
+
+
+def _same(out: Path | None, queries: Path) -> bool:
+    return out is not None and out.resolve() == queries.resolve()
 
 
 def _many(
@@ -100,7 +109,7 @@ def _many(
         raise ConfigError("--queries needs --out FILE: where the answers go")
     if any(names.values()):
         raise ConfigError("--queries FILE takes the place of --head, --relation and --tail")
-    if out.resolve() == queries.resolve():
+    if _same(out, queries):
         raise ConfigError(f"--out {out} would replace the queries")
     asked = read_queries(queries)
     predictor = _predictor(run, bins, out)

@@ -6,6 +6,9 @@ from pathlib import Path
 
 import click
 
+from dglkgmix.cli.common import printable
+from dglkgmix.cli.outputs import OUT_FILE, check_new, overwrite_option
+
 
 @click.command(
     epilog="Example: dglkgmix report runs/standard runs/mixup --out page.html",
@@ -15,23 +18,21 @@ import click
 @click.option(
     "--out",
     required=True,
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=OUT_FILE,
     help="HTML file to write.",
 )
 @click.option("--split", type=click.Choice(["test", "valid"]), default="test", help="What to rank.")
 @click.option("--bins", default="1,10,50", metavar="A,B,…", help="Edges of the degree bins.")
-@click.option("--overwrite", is_flag=True, help="Replace an existing file.")
+@overwrite_option("an existing file")
 def report(runs: tuple[Path, ...], out: Path, *, split: str, bins: str, overwrite: bool) -> None:
     """Write a page about RUNS: data, bias, results by degree, tests, examples, settings.
 
     The page is one HTML file that needs no network and no script. RUNS must be of the same data;
     the first is the one that others are compared with.
     """
-    from dglkgmix.errors import ConfigError
     from dglkgmix.kg.degrees import DegreeBins
     from dglkgmix.report.page import write_report
 
-    if out.exists() and not overwrite:
-        raise ConfigError(f"{out}: exists; choose another name, or pass --overwrite")
+    check_new(out, "--out", overwrite=overwrite)
     write_report(runs, out, split=split, bins=DegreeBins.parse(bins))
-    click.echo(f"Report: {out}")
+    click.echo(printable(f"Report: {out}"))

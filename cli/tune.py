@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import click
 
-from dglkgmix.cli.common import emit_json, json_option
+from dglkgmix.cli.common import emit_json, json_option, printable
+from dglkgmix.cli.outputs import OUT_FOLDER, NonEmpty
 from dglkgmix.errors import ConfigError
 
 
@@ -18,8 +18,13 @@ from dglkgmix.errors import ConfigError
 @click.argument("source", required=False)
 @click.option("--space", required=True, help="Space file, or paper-conve or paper-tucker.")
 @click.option("--trials", type=click.IntRange(min=1), default=20, help="Trials of the study.")
-@click.option("--out", type=click.Path(path_type=Path), help="Folder of runs and the best recipe.")
-@click.option("--storage", metavar="URL", help="Any Optuna storage. [default: SQLite in --out]")
+@click.option("--out", type=OUT_FOLDER, help="Folder of runs and the best recipe.")
+@click.option(
+    "--storage",
+    type=NonEmpty(),
+    metavar="URL",
+    help="Any Optuna storage. [default: SQLite in --out]",
+)
 @click.option(
     "--objective",
     type=click.Choice(["mrr", "low", "mix"]),
@@ -27,7 +32,7 @@ from dglkgmix.errors import ConfigError
     help="Validation MRR, that of the low degree bin, or both.",
 )
 @click.option("--weight", type=float, default=0.5, help="Of the low bin in the mix.")
-@click.option("--recipe", metavar="NAME", help="What trials start from.")
+@click.option("--recipe", type=NonEmpty(), metavar="NAME", help="What trials start from.")
 @click.option("--set", "sets", multiple=True, metavar="K=V", help="An option of every trial.")
 @click.option("--sampler-seed", type=int, help="Repeatable choices, in a single process.")
 @click.option("--show-space", is_flag=True, help="Print the space file and stop.")
@@ -95,5 +100,5 @@ def _print(found: dict[str, Any], as_json: bool) -> None:
     best = found["best"]
     click.echo(f"Best of {found['trials']} trials: number {best['number']}, {best['value']:.4f}")
     for option, value in best["options"].items():
-        click.echo(f"  {option} = {value}")
+        click.echo(printable(f"  {option} = {value}"))
     click.echo(f"Recipe: {found['recipe']}")

@@ -97,14 +97,16 @@ def test_ranks_in_text_without_scores(ring_folder, tmp_path):
     assert found["by"]["ties"]["optimistic"]["mrr"] is None
 
 
-def test_only_a_rank_table_is_replaced_by_ranks(run, tmp_path):
-    path = tmp_path / "triples.tsv"
-    path.write_text("a\tr\tb\n")
-    with pytest.raises(ConfigError, match="no rank table: choose another name"):
+def test_ranks_replace_a_file_only_on_request_and_a_run_s_own_never(run, tmp_path):
+    path = tmp_path / "ranks.parquet"
+    path.write_text("mine")
+    with pytest.raises(ConfigError, match=r"--write-ranks .* exists; .*--overwrite"):
         call(evaluate, run, "--write-ranks", path)
-    assert path.read_text() == "a\tr\tb\n"
-    for _ in range(2):
-        call(evaluate, run, "--write-ranks", tmp_path / "ranks.parquet")
+    assert path.read_text() == "mine"
+    call(evaluate, run, "--write-ranks", path, "--overwrite")
+    assert len(RankTable.from_bytes(path.read_bytes())) == 10
+    with pytest.raises(ConfigError, match="a file of the run"):
+        call(evaluate, run, "--write-ranks", run / "ranks-test.parquet", "--overwrite")
 
 
 def test_the_popularity_baseline(ring_folder):

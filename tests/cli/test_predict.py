@@ -92,6 +92,17 @@ def test_one_query_can_be_written_to_a_file(run, tmp_path):
     assert [json.loads(line)["place"] for line in out.read_text().splitlines()] == [1, 2]
 
 
+def test_answers_replace_a_file_only_on_request(run, tmp_path):
+    out = tmp_path / "answers.csv"
+    out.write_text("mine")
+    asked = ("--head", "e2", "--relation", "next", "--out", out)
+    with pytest.raises(ConfigError, match=r"--out .* exists; .*--overwrite"):
+        call(predict, run, *asked)
+    assert out.read_text() == "mine"
+    call(predict, run, *asked, "--overwrite")
+    assert out.read_text().startswith("query,head")
+
+
 def test_a_wrong_name_in_a_file_is_told_with_its_line(run, tmp_path):
     queries = tmp_path / "queries.csv"
     queries.write_text("head,relation,tail\ne2,next,\nlon,next,\n")

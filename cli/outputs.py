@@ -1,0 +1,80 @@
+"""Where commands write: a place with a name, and what stands there is replaced only on request."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from dglkgmix.errors import ConfigError
+
+T = TypeVar("T")
+
+
+class NonEmpty(click.ParamType):
+    """A text that is not empty, as an unset variable of the shell would make it."""
+
+    name = "text"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The text, or a usage error."""
+        if not str(value).strip():
+            self.fail("is empty", param, ctx)
+        return value
+
+
+class OutPath(click.Path):
+    """A path to write to; an empty one, which would mean the current folder, is refused."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(path_type=Path, **options)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The path, or a usage error."""
+        if not str(value).strip():
+            self.fail("is empty: name a file or folder", param, ctx)
+        return super().convert(value, param, ctx)
+
+
+OUT_FILE = OutPath(dir_okay=False)
+OUT_FOLDER = OutPath(file_okay=False)
+OUT = OutPath()
+
+
+def overwrite_option(what: str) -> Callable[[Callable[..., T]], Callable[..., T]]:
+    """Adds ``--overwrite``; ``what`` may be replaced then."""
+    return click.option("--overwrite", is_flag=True, help=f"Replace {what}.")
+
+
+def check_new(path: Path | None, option: str, *, overwrite: bool) -> None:
+    """Refuse to replace a file that is not to be replaced.
+
+    Args:
+        path: where a command is going to write; None where it was not asked to.
+        option: the option that names it.
+        overwrite: whether an existing file may be replaced.
+
+    Raises:
+        ConfigError: the file exists and ``overwrite`` is not set, it is part of a run, or
+            ``--overwrite`` is given without anything to write.
+    """
+    if path is None:
+        if overwrite:
+            raise ConfigError(f"--overwrite has no use without {option}")
+        return
+    if path.exists() and not overwrite:
+        raise ConfigError(f"{option} {path}: exists; choose another name, or pass --overwrite")
+    for folder in (path.parent, path.parent.parent):
+        if path.exists() and (folder / "manifest.json").exists():
+            _check_foreign(path, option, folder)
+
+
+def _check_foreign(path: Path, option: str, folder: Path) -> None:
+    """A file of a run is never replaced by another command's."""
+    from dglkgmix.files import RunFolder
+
+    name = path.relative_to(folder).as_posix()
+    if name == "manifest.json" or RunFolder.open(folder).has(name):
+        raise ConfigError(f"{option} {path}: a file of the run {folder}; choose another name")

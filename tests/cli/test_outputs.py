@@ -1,0 +1,90 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from dglkgmix.cli.main import COMMANDS, cli
+from dglkgmix.cli.outputs import OUT, NonEmpty, OutPath, check_new
+from dglkgmix.errors import ConfigError
+from dglkgmix.files import RunFolder
+
+# Options that name a place to write to.
+WRITING = {
+    "data convert": ["out"],
+    "degrees": ["plot"],
+    "demo": ["out"],
+    "evaluate": ["write_ranks"],
+    "experiment": ["out"],
+    "export": ["out"],
+    "predict": ["out"],
+    "report": ["out"],
+    "train": ["out", "tensorboard"],
+    "tune": ["out"],
+}
+# They go on with what stands there, or ask for --resume.
+GOING_ON = ("experiment", "tune")
+
+
+def commands() -> dict[str, click.Command]:
+    """All commands and sub-commands by name."""
+    context = click.Context(cli)
+    found: dict[str, click.Command] = {}
+    for name in COMMANDS:
+        command = cli.get_command(context, name)
+        assert command is not None
+        found[name] = command
+        if isinstance(command, click.Group):
+            found |= {f"{name} {inner}": each for inner, each in command.commands.items()}
+    return found
+
+
+def test_every_place_to_write_to_is_checked_alike() -> None:
+    """No path that a command writes to may be empty, and each has its --overwrite."""
+    checked = {
+        name: [p.name for p in command.params if isinstance(p.type, OutPath)]
+        for name, command in commands().items()
+    }
+    assert {name: found for name, found in checked.items() if found} == WRITING
+    for name in set(WRITING) - set(GOING_ON):
+        assert "overwrite" in [p.name for p in commands()[name].params], name
+
+
+@pytest.mark.parametrize("value", ["", " "])
+@pytest.mark.parametrize("kind", [OUT, NonEmpty()])
+def test_an_empty_name_is_a_usage_error(value: str, kind: click.ParamType) -> None:
+    """As an unset variable of the shell makes it: the current folder was not meant."""
+
+    @click.command()
+    @click.option("--out", type=kind)
+    def write(out: object) -> None:
+        raise AssertionError(out)
+
+    result = CliRunner().invoke(write, ["--out", value])
+    assert result.exit_code == 2
+    assert "is empty" in result.output
+
+
+def test_what_stands_there_is_kept_unless_asked(tmp_path: Path) -> None:
+    file = tmp_path / "answers.csv"
+    check_new(file, "--out", overwrite=False)
+    check_new(None, "--out", overwrite=False)
+    file.write_text("mine")
+    check_new(file, "--out", overwrite=True)
+    with pytest.raises(ConfigError, match=r"--out .*answers\.csv: exists; .* --overwrite"):
+        check_new(file, "--out", overwrite=False)
+    with pytest.raises(ConfigError, match="--overwrite has no use without --out"):
+        check_new(None, "--out", overwrite=True)
+
+
+def test_a_file_of_a_run_is_never_replaced(tmp_path: Path) -> None:
+    with RunFolder.create(tmp_path / "run") as folder:
+        folder.write("ranks-test.parquet", b"ranks")
+        folder.write("last/state.safetensors", b"state")
+    for name in ("ranks-test.parquet", "last/state.safetensors", "manifest.json"):
+        with pytest.raises(ConfigError, match=r"a file of the run .*run; choose another name"):
+            check_new(tmp_path / "run" / name, "--write-ranks", overwrite=True)
+    (tmp_path / "run" / "mine.parquet").write_text("mine")
+    check_new(tmp_path / "run" / "mine.parquet", "--write-ranks", overwrite=True)
