@@ -19,6 +19,7 @@ from dglkgmix.experiments.grid import Options, flatten, pop_recipe
 from dglkgmix.experiments.recipes import FOLDER
 from dglkgmix.training.config import Config
 from dglkgmix.training.config_io import set_option
+from dglkgmix.training.validation import validate_alone
 
 _RANGE = ("low", "high", "log", "step")
 
@@ -108,7 +109,7 @@ def parse_space(text: str, where: str = "space") -> Space:
 def _choice(option: str, value: Any, where: str) -> list[Any] | Range:
     if isinstance(value, list) and value:
         for one in value:
-            set_option(Config(), option, one, where=where)
+            _check(option, one, where)
         return value
     if isinstance(value, dict):
         return _range(option, value, f"{where}: {option}")
@@ -130,9 +131,21 @@ def _range(option: str, table: Mapping[str, Any], where: str) -> Range:
         raise ConfigError(f"{where}: low must be below high")
     if found.log and (found.low <= 0 or found.step is not None):
         raise ConfigError(f"{where}: log needs a low above 0 and no step")
+    whole = isinstance(found.low, int) and isinstance(found.high, int)
+    if found.step is not None and (found.step <= 0 or (whole and found.step != int(found.step))):
+        raise ConfigError(f"{where}: step must be above 0, and whole between whole numbers")
     for end in (found.low, found.high):
-        set_option(Config(), option, end, where=where)
+        _check(option, end, where)
     return found
+
+
+def _check(option: str, value: Any, where: str) -> None:
+    """Refuse now what every trial with the value would be refused for."""
+    config = set_option(Config(), option, value, where=where)
+    try:
+        validate_alone(config)
+    except ConfigError as error:
+        raise ConfigError(f"{where}: {error}") from None
 
 
 def _suggest(trial: Suggests, option: str, choice: list[Any] | Range) -> Any:
