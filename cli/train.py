@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dglkgmix.cli.common import emit_json, json_option, load_source, source_options
+from dglkgmix.cli.outputs import OUT, OUT_FOLDER, NonEmpty
 from dglkgmix.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ _STRATEGIES = ["standard", "mixup", "oversample", "reweight", "focal", "logit-ad
     context_settings={"show_default": True},
 )
 @click.argument("source", required=False)
-@click.option("--out", type=click.Path(path_type=Path), help="Run folder to write.")
+@click.option("--out", type=OUT, help="Run folder to write.")
 @click.option("--model", type=click.Choice(_DECODERS), help="Decoder. [default: conve]")
 @click.option(
     "--encoder", type=click.Choice(["lookup", "rgcn"]), help="Encoder in front. [default: lookup]"
@@ -68,7 +69,12 @@ _STRATEGIES = ["standard", "mixup", "oversample", "reweight", "focal", "logit-ad
 @click.option(
     "--pretrain/--no-pretrain", default=None, help="Train in two stages. [default: for mixup]"
 )
-@click.option("--pretrained", metavar="RUN", help="Take embeddings of RUN for the first stage.")
+@click.option(
+    "--pretrained",
+    type=NonEmpty(),
+    metavar="RUN",
+    help="Take embeddings of RUN for the first stage.",
+)
 @click.option("--swa/--no-swa", default=None, help="Weight averaging. [default: for mixup]")
 @click.option(
     "--validate-every", type=int, help="Epochs between validations. [default: by graph size]"
@@ -81,7 +87,12 @@ _STRATEGIES = ["standard", "mixup", "oversample", "reweight", "focal", "logit-ad
     help="auto: bf16 where the hardware multiplies it. [default: auto]",
 )
 @click.option("--seed", type=int, help="Seed of everything but the split. [default: 0]")
-@click.option("--recipe", metavar="NAME", help="Start from a recipe; see `dglkgmix recipes`.")
+@click.option(
+    "--recipe",
+    type=NonEmpty(),
+    metavar="NAME",
+    help="Start from a recipe; see `dglkgmix recipes`.",
+)
 @click.option(
     "--config",
     "config_file",
@@ -92,7 +103,9 @@ _STRATEGIES = ["standard", "mixup", "oversample", "reweight", "focal", "logit-ad
 @click.option("--show-config", is_flag=True, help="Print the settled configuration and stop.")
 @click.option("--resume", is_flag=True, help="Go on from the last complete state of --out.")
 @click.option("--overwrite", is_flag=True, help="Replace the run in --out; foreign files stay.")
-@click.option("--tensorboard", metavar="DIR", help="Write TensorBoard events to DIR.")
+@click.option(
+    "--tensorboard", type=OUT_FOLDER, metavar="DIR", help="Write TensorBoard events to DIR."
+)
 @click.option("--quiet", is_flag=True, help="No progress on standard error.")
 @source_options
 @json_option
@@ -188,7 +201,7 @@ def _assembled(options: dict[str, Any]) -> Config:
         base = load_recipe(options["recipe"])
     if options["config_file"]:
         base = load(options["config_file"], base)
-    return assemble(base, _flags(options), options["sets"])
+    return assemble(base, _flags(options), options["sets"], strict=True)
 
 
 def _stored(options: dict[str, Any], folder: RunFolder) -> Config:
@@ -201,7 +214,7 @@ def _stored(options: dict[str, Any], folder: RunFolder) -> Config:
             raise ConfigError(
                 "--resume takes the run's own settings: leave --recipe and --config out"
             )
-    return resumed(run_files.read_config(folder), _flags(options), options["sets"])
+    return resumed(run_files.read_config(folder), _flags(options), options["sets"], strict=True)
 
 
 def _flags(options: dict[str, Any]) -> dict[str, Any]:
@@ -229,7 +242,7 @@ def _observers(options: dict[str, Any]) -> list[Any]:
         return []
     from dglkgmix.training.history import TensorBoard
 
-    return [TensorBoard(Path(options["tensorboard"]))]
+    return [TensorBoard(options["tensorboard"])]
 
 
 def _print(result: Result, as_json: bool) -> None:

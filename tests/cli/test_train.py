@@ -14,6 +14,7 @@ from dglkgmix.training.config_io import loads, options
 from dglkgmix.training.flags import READING, TRAINING
 
 SMALL = ("--set", "model.entity_dim=8", "--set", "runtime.threads=1", "--epochs", "2")
+FIXED = ("--fixed-lambda", "1")
 FAST = ("--model", "distmult", *SMALL)
 Result = tuple[int, str, str]
 
@@ -144,6 +145,15 @@ def test_recipe_file_flags_and_overrides_win_in_that_order(
         (("{toy}", "--out", "{run}", "--device", "cuda:77"), "runtime.device 'cuda:77'"),
         (("--resume", "--out", "{run}"), "no such run folder"),
         (("{toy}", "--out", "{toy}"), "--overwrite"),
+        (("{toy}", "--out", ""), "is empty: name a file or folder"),
+        (("{toy}", "--out", "{run}", "--recipe", ""), "is empty"),
+        (("{toy}", "--out", "{run}", "--pretrained", ""), "is empty"),
+        (("{toy}", "--out", "{run}", "--alpha", "1"), "--alpha (strategy.alpha) is given, but"),
+        (("{toy}", "--out", "{run}", "--set", "swa.start=3"), "swa.start is given, but weights"),
+        (
+            ("{toy}", "--out", "{run}", "--strategy", "mixup", *FIXED, "--alpha", "2"),
+            "--fixed-lambda) stands for every draw",
+        ),
     ],
 )
 def test_wrong_usage_ends_with_two_and_one_line(
