@@ -33,8 +33,8 @@ class Decoder(nn.Module, ABC):
         self.relation_dim = relation_dim
 
     @property
-    def query_dim(self) -> int:
-        """Dq, the dimension of what ``query`` returns."""
+    def largest(self) -> int:
+        """Numbers of the largest tensor that one query passes through: what it costs in memory."""
         return self.entity_dim
 
     def query(self, head: Tensor, relation: Tensor, rows: Tensor | None = None) -> Tensor:
@@ -70,18 +70,16 @@ class Decoder(nn.Module, ABC):
         nn.init.xavier_normal_(entities)
         nn.init.xavier_normal_(relations)
 
-    def reset_parameters(self) -> None:
-        """Draw every parameter and statistic of the decoder afresh."""
-        for part in self.modules():
-            reset = getattr(part, "reset_parameters", None)
-            if reset is not None and part is not self:
-                reset()
-
 
 class MatrixDecoder(Decoder):
     """A decoder that makes a matrix of each relation, once for all queries that share it."""
 
     shares_relations = True
+
+    @property
+    def largest(self) -> int:
+        """A query's own copy of its relation's matrix (De, De)."""
+        return self.entity_dim**2
 
     def query(self, head: Tensor, relation: Tensor, rows: Tensor | None = None) -> Tensor:
         """Queries (B, Dq); see :meth:`Decoder.query`."""

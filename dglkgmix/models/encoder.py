@@ -18,22 +18,20 @@ class Vectors:
         entities: (E', De); all E entities in the order of their ids, unless ``position`` is given.
         relations: (2R, Dr).
         position: (E,) row of each entity in ``entities``, -1 where it was not encoded.
-        sparse: whether the gradients of the two look-ups are sparse.
     """
 
     entities: Tensor
     relations: Tensor
     position: Tensor | None = None
-    sparse: bool = False
 
     def entity(self, ids: Tensor) -> Tensor:
         """Vectors (..., De) of entity ids (...)."""
         rows = ids if self.position is None else self.position[ids]
-        return functional.embedding(rows, self.entities, sparse=self.sparse)
+        return functional.embedding(rows, self.entities)
 
     def relation(self, ids: Tensor) -> Tensor:
         """Vectors (..., Dr) of relation ids (...), reciprocal ones included."""
-        return functional.embedding(ids, self.relations, sparse=self.sparse)
+        return functional.embedding(ids, self.relations)
 
 
 class Encoder(nn.Module, ABC):
@@ -56,15 +54,11 @@ class Encoder(nn.Module, ABC):
         nodes: Tensor | None = None,
         generator: torch.Generator | None = None,
     ) -> Vectors:
-        """Vectors of all entities, or of ``nodes`` where the encoder samples neighbourhoods.
+        """Vectors of all entities, or in training of ``nodes`` alone where these are given.
 
         Args:
             hidden_edges: rows of ``kg.edges`` that, with their reciprocals, must not pass
                 messages: a training batch's own. Without effect in eval mode.
-            nodes: entity ids that the batch needs; None for all of them. An encoder that has all
-                at no cost ignores it.
+            nodes: distinct entity ids that the batch needs; None for all of them.
             generator: where random choices are drawn from (CPU); PyTorch's global one if None.
         """
-
-    def reset_parameters(self) -> None:
-        """Draw everything but the embedding tables afresh."""

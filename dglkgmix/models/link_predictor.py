@@ -116,16 +116,3 @@ class LinkPredictor(nn.Module):
         with frozen_statistics(self.decoder):
             mixed = mix(relations[0], relations[1], lam)
             return self.decoder.query(mix(heads[0], heads[1], lam), mixed)
-
-    def reinitialise(self, seed: int) -> None:
-        """Draw everything but the embedding tables afresh (method, Procedure 2).
-
-        That is the decoder, the encoder's weights, the bias and batch norm's statistics.
-        PyTorch's own random state stays as it was.
-        """
-        with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(seed)
-            self.decoder.reset_parameters()
-            self.encoder.reset_parameters()
-        if self.bias is not None:
-            nn.init.zeros_(self.bias)

@@ -4,19 +4,13 @@ from __future__ import annotations
 
 import torch
 from torch import Tensor
+from torch.nn import functional
 
 from dglkgmix.models.encoder import Encoder, Vectors
 
 
 class Lookup(Encoder):
-    """The embedding tables as they are.
-
-    Attributes:
-        sparse: whether look-ups give sparse gradients, for graphs so large that a dense gradient
-            a batch costs more than the batch. The optimiser must know how to take them.
-    """
-
-    sparse: bool = False
+    """The embedding tables as they are."""
 
     def encode(
         self,
@@ -24,5 +18,10 @@ class Lookup(Encoder):
         nodes: Tensor | None = None,
         generator: torch.Generator | None = None,
     ) -> Vectors:
-        """Both tables, whatever is asked."""
-        return Vectors(self.entity_table, self.relation_table, sparse=self.sparse)
+        """Both tables, or in training the rows of ``nodes`` (N,), whose gradient is sparse."""
+        if nodes is None or not self.training:
+            return Vectors(self.entity_table, self.relation_table)
+        rows = functional.embedding(nodes, self.entity_table, sparse=True)
+        position = torch.full((len(self.entity_table),), -1, device=nodes.device)
+        position.index_copy_(0, nodes, torch.arange(len(nodes), device=nodes.device))
+        return Vectors(rows, self.relation_table, position)

@@ -113,12 +113,6 @@ class RGCN(Encoder):
             features = layer(self.dropout(features), hood, hidden)
         return features
 
-    def reset_parameters(self) -> None:
-        """Draw the layers' weights afresh; the embedding tables stay."""
-        for layer in self.layers:
-            if isinstance(layer, RGCNLayer):
-                layer.reset_parameters()
-
 
 class _Shared:
     """The graph and its full neighbourhood, which copies of a model share."""

@@ -34,7 +34,7 @@ class TuckER(MatrixDecoder):
         self.matrix_dropout = Dropout(hidden_dropout1)
         self.output_norm = BatchNorm(entity_dim)
         self.output_dropout = Dropout(hidden_dropout2)
-        self.reset_parameters()
+        nn.init.uniform_(self.core, -1.0, 1.0)  # as its authors do
 
     def _product(self, head: Tensor, relation: Tensor, rows: Tensor | None) -> Tensor:
         head = self.input_dropout(self.input_norm(head))
@@ -42,8 +42,3 @@ class TuckER(MatrixDecoder):
         p = self.matrix_dropout.p if self.matrix_dropout.active else 0.0
         query: Tensor = self.output_norm(masked_product(head, matrices, rows, p))
         return self.output_dropout.forward(query)
-
-    def reset_parameters(self) -> None:
-        """The core uniform in [-1, 1], as its authors do; norms as new."""
-        super().reset_parameters()
-        nn.init.uniform_(self.core, -1.0, 1.0)

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 
 import torch
 from torch import Tensor
-from torch.nn import functional
 
 from dglkgmix.models.encoder import Vectors
 from dglkgmix.models.link_predictor import LinkPredictor
@@ -21,11 +20,7 @@ _PRODUCT_ADVANTAGE_ELSEWHERE = 100
 
 @dataclass(frozen=True)
 class TableVectors(Vectors):
-    """Vectors whose look-ups of entities share one gradient of the table.
-
-    With ``sparse`` that gradient is sparse, as long as no loss reads the whole table; that of the
-    relations never is.
-    """
+    """Vectors whose look-ups of entities share one gradient of the table."""
 
     table: Table = field(kw_only=True)
 
@@ -33,15 +28,11 @@ class TableVectors(Vectors):
     def of(cls, vectors: Vectors) -> TableVectors:
         """The same vectors, for the losses of one batch."""
         given = {part.name: getattr(vectors, part.name) for part in dataclasses.fields(Vectors)}
-        return cls(**given, table=Table(vectors.entities, sparse=vectors.sparse))
+        return cls(**given, table=Table(vectors.entities))
 
     def entity(self, ids: Tensor) -> Tensor:
         """Vectors (..., De) of entity ids (...)."""
         return self.table.rows(self.rows_of(ids))
-
-    def relation(self, ids: Tensor) -> Tensor:
-        """Vectors (..., Dr) of relation ids (...), reciprocal ones included."""
-        return functional.embedding(ids, self.relations)
 
     def rows_of(self, ids: Tensor) -> Tensor:
         """Rows (...) of entity ids (...) in the table."""
@@ -81,7 +72,7 @@ def scores_of_candidates(
 
 def full_product_pays(vectors: Vectors, candidates: Tensor) -> bool:
     """Whether scoring all entities costs less than gathering candidates (B, K)."""
-    if vectors.position is not None or vectors.sparse:
+    if vectors.position is not None:
         return False
     advantage = _PRODUCT_ADVANTAGE.get(candidates.device.type, _PRODUCT_ADVANTAGE_ELSEWHERE)
     return len(vectors.entities) <= advantage * candidates.shape[1]

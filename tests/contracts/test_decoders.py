@@ -124,7 +124,7 @@ def test_small_batches_train(decoder: str, encoder: str, rows: int) -> None:
     assert result.isfinite().all()
     triples = torch.stack([HEADS, RELATIONS, HEADS], 1)[:rows]
     mixed = predictor.mixed_query(predictor.encode(), triples, triples, torch.rand(rows))
-    assert mixed.shape == (rows, predictor.decoder.query_dim)
+    assert mixed.shape == (rows, predictor.decoder.entity_dim)
     assert predictor.score(predictor.encode(), mixed, HEADS[:rows, None]).shape == (rows, 1)
 
 
@@ -205,7 +205,7 @@ def test_ids_never_enter_a_decoder(decoder: str) -> None:
 @decoders
 def test_bilinear_decoders_say_so(decoder: str) -> None:
     predictor = model(decoder).eval()
-    query = torch.randn(3, predictor.decoder.query_dim, dtype=torch.float64)
+    query = torch.randn(3, predictor.decoder.entity_dim, dtype=torch.float64)
     entities, bias = torch.randn(5, D, dtype=torch.float64), torch.randn(5, dtype=torch.float64)
 
     all_at_once = predictor.decoder.score_all(query, entities, bias)

@@ -98,17 +98,6 @@ def test_gradients_reach_every_parameter(case: str) -> None:
 
 
 @cases
-def test_reset_keeps_the_tables(case: str) -> None:
-    built = encoder(case)
-    entities, relations = built.entity_table.clone(), built.relation_table.clone()
-
-    built.reset_parameters()
-
-    assert torch.equal(built.entity_table, entities)
-    assert torch.equal(built.relation_table, relations)
-
-
-@cases
 def test_double_precision(case: str) -> None:
     assert encoder(case).double().encode().entities.dtype == torch.float64
 

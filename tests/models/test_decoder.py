@@ -7,7 +7,6 @@ import torch
 
 from dglkgmix.errors import ConfigError
 from dglkgmix.models.complex import ComplEx
-from dglkgmix.models.conve import ConvE
 from dglkgmix.models.decoder import same_dim
 from dglkgmix.models.distmult import DistMult
 
@@ -32,19 +31,6 @@ def test_rows_name_each_querys_relation() -> None:
     query = decoder.query(torch.ones(3, 2), relations, torch.tensor([1, 0, 1]))
 
     assert query.tolist() == [[10.0, 20.0], [1.0, 2.0], [10.0, 20.0]]
-
-
-def test_reset_draws_everything_afresh() -> None:
-    decoder = ConvE(12, 12)
-    before = {name: value.clone() for name, value in decoder.state_dict().items()}
-    decoder.query(torch.randn(5, 12), torch.randn(5, 12))  # moves the statistics
-    torch.nn.init.ones_(decoder.output_norm.bias)
-
-    decoder.reset_parameters()
-
-    after = decoder.state_dict()
-    drawn = {name for name in before if not torch.equal(before[name], after[name])}
-    assert drawn == {"convolution.filters.weight", "projection.weight", "projection.bias"}
 
 
 def test_squared_moduli() -> None:

@@ -119,30 +119,6 @@ def test_build_is_a_matter_of_the_seed_and_touches_no_global_state() -> None:
     assert one.encoder.relation_table.shape == (4, 4)
 
 
-@pytest.mark.parametrize("encoder", ["lookup", "rgcn"])
-@pytest.mark.parametrize("decoder", ["conve", "tucker"])
-def test_reinitialise_keeps_the_tables_alone(encoder: str, decoder: str) -> None:
-    predictor = model(encoder=encoder, decoder=decoder, entity_dim=12, relation_dim=12)
-    fresh = model(encoder=encoder, decoder=decoder, entity_dim=12, relation_dim=12)
-    for parameter in predictor.parameters():
-        torch.nn.init.constant_(parameter, 7.0)
-    predictor.query(predictor.encode(), HEADS, RELATIONS)
-    random_state = torch.get_rng_state()
-
-    predictor.reinitialise(seed=3)
-
-    assert torch.equal(torch.get_rng_state(), random_state)
-    tables = {"encoder.entity_table", "encoder.relation_table"}
-    for name, value in predictor.state_dict().items():
-        assert (value == 7.0).all() == (name in tables), name
-    for name, value in predictor.named_buffers():
-        assert torch.equal(value, dict(fresh.named_buffers())[name]), name
-    again = model(encoder=encoder, decoder=decoder, entity_dim=12, relation_dim=12)
-    again.reinitialise(seed=3)
-    for (name, one), two in zip(predictor.named_parameters(), again.parameters(), strict=True):
-        assert name in tables or torch.equal(one, two), name
-
-
 def test_no_bias_unless_asked_for() -> None:
     assert model(bias=False).bias is None
     with pytest.raises(ConfigError, match=r"model\.bias is still 'auto'"):

@@ -55,7 +55,6 @@ def test_the_choice(graph) -> None:
     assert full_product_pays(vectors, CANDIDATES[:, :1])
     many = dataclasses.replace(vectors, entities=torch.empty(101, 8))
     assert not full_product_pays(many, CANDIDATES)
-    assert not full_product_pays(dataclasses.replace(vectors, sparse=True), CANDIDATES)
     position = torch.arange(20)
     assert not full_product_pays(dataclasses.replace(vectors, position=position), CANDIDATES)
 

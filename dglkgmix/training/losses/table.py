@@ -20,34 +20,24 @@ class TableGradient:
 
     Args:
         like: the table.
-        sparse: whether rows are gathered into a sparse tensor, for tables so large that one
-            buffer of their size a batch costs more than the batch.
     """
 
-    def __init__(self, like: Tensor, *, sparse: bool = False) -> None:
+    def __init__(self, like: Tensor) -> None:
         self._like = like
-        self._sparse = sparse
         self._whole: Tensor | None = None
-        self._pieces: list[tuple[Tensor, Tensor]] = []
 
     def add_rows(self, rows: Tensor, values: Tensor) -> None:
         """Add values (N, D) to rows (N,), which may repeat."""
-        if self._whole is None and self._sparse:
-            self._pieces.append((rows, values))
-            return
         if self._whole is None:
             self._whole = torch.zeros_like(self._like, dtype=values.dtype)
         self._whole.index_add_(0, rows, values)
 
     def add_table(self, values: Tensor) -> None:
         """Add values (E, D), which nobody else may use afterwards."""
-        if self._whole is not None:
+        if self._whole is None:
+            self._whole = values
+        else:
             self._whole += values
-            return
-        self._whole = values
-        for piece in self._pieces:
-            self._whole.index_add_(0, *piece)
-        self._pieces = []
 
     def add_to_all(self, row: Tensor) -> None:
         """Add a row (D,) to every row."""
@@ -58,15 +48,8 @@ class TableGradient:
 
     def take(self) -> Tensor:
         """What has been added, (E, D); from then on it begins anew."""
-        whole, pieces = self._whole, self._pieces
-        self._whole, self._pieces = None, []
-        if whole is not None:
-            return whole
-        if not pieces:
-            return torch.zeros_like(self._like)
-        rows, values = (torch.cat(parts) for parts in zip(*pieces, strict=True))
-        shape = self._like.shape
-        return torch.sparse_coo_tensor(rows[None], values, shape, check_invariants=False)
+        whole, self._whole = self._whole, None
+        return torch.zeros_like(self._like) if whole is None else whole
 
 
 class Table:
@@ -79,9 +62,9 @@ class Table:
             complete before it is passed on. A reader gives it no gradient.
     """
 
-    def __init__(self, entities: Tensor, *, sparse: bool = False) -> None:
+    def __init__(self, entities: Tensor) -> None:
         self.values = entities.detach()
-        self.gradient = TableGradient(self.values, sparse=sparse)
+        self.gradient = TableGradient(self.values)
         self.anchor: Tensor = _Anchor.apply(entities, self.gradient)  # type: ignore[no-untyped-call]
 
     def __len__(self) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 import torch
 
 from dglkgmix.training.losses.candidates import candidate_scores
@@ -25,27 +24,17 @@ class TestTableGradient:
         expected = [[116.0, 218.0], [120.0, 220.0], [133.0, 234.0]]
         assert gradient.take().tolist() == expected
 
-    @pytest.mark.parametrize("sparse", [False, True])
-    def test_the_order_does_not_matter(self, sparse: bool) -> None:
+    def test_the_order_does_not_matter(self) -> None:
         adds = [
             lambda g: g.add_rows(torch.tensor([0, 0]), torch.tensor([[1.0], [2.0]])),
             lambda g: g.add_table(torch.tensor([[10.0], [20.0]])),
             lambda g: g.add_to_all(torch.tensor([100.0])),
         ]
         for shift in range(3):
-            gradient = TableGradient(torch.empty(2, 1), sparse=sparse)
+            gradient = TableGradient(torch.empty(2, 1))
             for add in adds[shift:] + adds[:shift]:
                 add(gradient)
             assert gradient.take().tolist() == [[113.0], [120.0]]
-
-    def test_rows_alone_may_stay_sparse(self) -> None:
-        gradient = TableGradient(torch.empty(9, 1), sparse=True)
-        gradient.add_rows(torch.tensor([7]), torch.tensor([[1.0]]))
-        gradient.add_rows(torch.tensor([3, 7]), torch.tensor([[2.0], [3.0]]))
-        taken = gradient.take()
-        assert taken.is_sparse
-        assert taken.to_dense().flatten().nonzero().flatten().tolist() == [3, 7]
-        assert float(taken.to_dense()[7]) == 4.0
 
     def test_it_begins_anew_after_each_taking(self) -> None:
         gradient = TableGradient(torch.empty(2, 1))
@@ -70,10 +59,9 @@ class TestTable:
         fused = dense.bce(query @ entities.T + bias, POSITIVES, Targets())
         return fused + scores.sin().sum() + (entities.sum(0) ** 2).sum() + rows.pow(2).sum()
 
-    @pytest.mark.parametrize("sparse", [False, True])
-    def test_one_gradient_for_all(self, sparse: bool) -> None:
+    def test_one_gradient_for_all(self) -> None:
         query, entities, bias = operands()
-        loss = self.readers(Table(entities, sparse=sparse), query, bias)
+        loss = self.readers(Table(entities), query, bias)
         expected = self.plain(entities, query, bias)
         torch.testing.assert_close(loss, expected)
         inputs = (query, entities, bias)
