@@ -9,15 +9,17 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from dglkgmix.cli import processes
 from dglkgmix.cli.common import emit_json, json_option, load_source, source_options
 from dglkgmix.cli.outputs import OUT, OUT_FOLDER, NonEmpty
-from dglkgmix.errors import ConfigError
+from dglkgmix.errors import ConfigError, PeerError
 
 if TYPE_CHECKING:
     from dglkgmix.files import RunFolder
     from dglkgmix.kg.graph import KnowledgeGraph
     from dglkgmix.training.config import Config
     from dglkgmix.training.results import Result
+    from dglkgmix.world import World
 
 
 _DECODERS = ["conve", "tucker", "distmult", "complex", "rescal", "transe"]
@@ -25,6 +27,7 @@ _STRATEGIES = ["standard", "mixup", "oversample", "reweight", "focal", "logit-ad
 
 
 @click.command(
+    cls=processes.Repeatable,
     epilog="Example: dglkgmix train world --strategy mixup --out runs/world-mixup",
     context_settings={"show_default": True},
 )
@@ -106,6 +109,12 @@ _STRATEGIES = ["standard", "mixup", "oversample", "reweight", "focal", "logit-ad
 @click.option(
     "--tensorboard", type=OUT_FOLDER, metavar="DIR", help="Write TensorBoard events to DIR."
 )
+@click.option(
+    "--processes",
+    type=int,
+    metavar="N",
+    help="Train in N processes of this machine. [default: 1]",
+)
 @click.option("--quiet", is_flag=True, help="No progress on standard error.")
 @source_options
 @json_option
@@ -122,23 +131,52 @@ def train(**options: Any) -> None:
     if options["out"] is None:
         raise ConfigError("--out is missing: name the folder that the run is to be written to")
     try:
-        result = _resume(options) if options["resume"] else _start(options)
+        if processes.are_to_be_started(options["processes"]):
+            sys.exit(_in_processes(options))
+        with processes.one_of_all(options) as world:
+            _train(options, world)
     except KeyboardInterrupt:
-        out = shlex.quote(str(options["out"]))
         click.echo(
-            "Interrupted. What was complete is kept; go on with:\n"
-            f"  dglkgmix train --resume --out {out}",
+            f"Interrupted. What was complete is kept; go on with:\n  {_resuming(options)}",
             err=True,
         )
         sys.exit(130)
-    _print(result, options["as_json"])
 
 
-def _start(options: dict[str, Any]) -> Result:
+def _in_processes(options: dict[str, Any]) -> int:
+    # A run records threads, which other processes must not take over in place of their part.
+    told = any(key.partition("=")[0].strip() == "runtime.threads" for key in options["sets"])
+    further = [] if told or not options["resume"] else ["--set", "runtime.threads=auto"]
+    try:
+        return processes.start(options["processes"], click.get_current_context(), *further)
+    except PeerError as error:
+        raise PeerError(f"{error}. Complete states are kept: {_resuming(options)}") from None
+
+
+def _resuming(options: dict[str, Any]) -> str:
+    """The command that goes on where this one was stopped."""
+    command = f"dglkgmix train --resume --out {shlex.quote(str(options['out']))}"
+    several = (options["processes"] or 1) > 1
+    return f"{command} --processes {options['processes']}" if several else command
+
+
+def _train(options: dict[str, Any], world: World) -> None:
+    from dglkgmix.training import launch
+
+    if not options["resume"] and launch.restarted(options["out"], world):
+        # The same command, once more: the run has what recipe and file said.
+        options |= {"resume": True, "recipe": None, "config_file": None}
+    result = _resume(options, world) if options["resume"] else _start(options, world)
+    if world.main:
+        _print(result, options["as_json"])
+
+
+def _start(options: dict[str, Any], world: World) -> Result:
     from dglkgmix.training import launch
 
     config = _assembled(options)
-    kg = _read(config)
+    with world.main_first():  # A data set is fetched once.
+        kg = _read(config)
     observers = _observers(options)
     return launch.train(
         kg,
@@ -147,33 +185,43 @@ def _start(options: dict[str, Any]) -> Result:
         overwrite=options["overwrite"],
         progress=_progress(options),
         observers=observers,
+        world=world,
     )
 
 
-def _resume(options: dict[str, Any]) -> Result:
+def _resume(options: dict[str, Any], world: World) -> Result:
     """Go on; from the start where an earlier call was killed before it had written the inputs."""
-    from dglkgmix.files import RunFolder
-    from dglkgmix.training import run_files
+    from dglkgmix.training import launch, run_files
 
-    if options["source"] and not (options["out"] / "manifest.json").exists():
+    begun = world.agreed((options["out"] / "manifest.json").exists())
+    if options["source"] and not begun:
         _progress(options).message("Nothing to resume yet: starting from the beginning")
-        return _start(options)
-    with RunFolder.resume(options["out"]) as folder:
-        if options["source"] and not folder.has(run_files.CONFIG):
+        return _start(options, world)
+    with launch.opened(options["out"], world) as folder:
+        if options["source"] and not world.agreed(folder.has(run_files.CONFIG)):
             _progress(options).message("Nothing to resume yet: starting from the beginning")
             config = _assembled(options)
-            return _go_on(options, folder, _read(config), config)
+            return _go_on(options, folder, _read(config), config, world)
         config = _stored(options, folder)
-        return _go_on(options, folder, run_files.read_graph(folder), config)
+        return _go_on(options, folder, run_files.read_graph(folder), config, world)
 
 
 def _go_on(
-    options: dict[str, Any], folder: RunFolder, kg: KnowledgeGraph, config: Config
+    options: dict[str, Any],
+    folder: RunFolder,
+    kg: KnowledgeGraph,
+    config: Config,
+    world: World,
 ) -> Result:
     from dglkgmix.training import launch
 
     return launch.resume(
-        folder, kg, config, progress=_progress(options), observers=_observers(options)
+        folder,
+        kg,
+        config,
+        progress=_progress(options),
+        observers=_observers(options),
+        world=world,
     )
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from itertools import islice
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import torch
 import torch.distributed as dist
@@ -91,6 +91,14 @@ class World:
 ALONE = World()
 
 
+class Counter(Protocol):
+    """What is asked of a store of ``torch.distributed``."""
+
+    def add(self, key: str, amount: int) -> int:
+        """Add to a number that all processes see; what it is then."""
+        ...
+
+
 class Processes(World):
     """Several processes that ``torch.distributed`` has brought together.
 
@@ -102,7 +110,7 @@ class Processes(World):
     """
 
     def __init__(
-        self, store: dist.Store, index: int, size: int, *, neighbours: int, attempt: int = 0
+        self, store: Counter, index: int, size: int, *, neighbours: int, attempt: int = 0
     ) -> None:
         super().__init__(index, size, neighbours=neighbours, attempt=attempt)
         self._store = store
@@ -114,7 +122,7 @@ class Processes(World):
     def add_up(self, *tensors: Tensor) -> None:
         """Large tensors one by one, where they lie; small ones of a kind in one go."""
         small: dict[Any, list[Tensor]] = {}
-        with _connected():
+        with connections():
             works = []
             for tensor in tensors:
                 if tensor.numel() < BUCKETED or not tensor.is_contiguous():
@@ -129,14 +137,14 @@ class Processes(World):
     def agreed(self, value: float) -> float:
         """Sent as float64."""
         box = torch.tensor([value], dtype=torch.float64)
-        with _connected():
+        with connections():
             dist.broadcast(box, 0)
         return float(box)
 
     def smallest(self, value: int) -> int:
         """Compared as int64."""
         box = torch.tensor([value])
-        with _connected():
+        with connections():
             dist.all_reduce(box, dist.ReduceOp.MIN)
         return int(box)
 
@@ -169,7 +177,7 @@ class Processes(World):
         """What process ``source`` says, in all processes."""
         data = text.encode()
         size = torch.tensor([len(data)])
-        with _connected():
+        with connections():
             dist.broadcast(size, source)
             box = torch.zeros(int(size), dtype=torch.uint8)
             if self.index == source:
@@ -180,7 +188,7 @@ class Processes(World):
     def claims(self) -> bool:
         """Asks the store that the processes met at; yes where that is gone."""
         try:
-            return bool(self._store.add(f"dglkgmix/trouble/{self.attempt}", 1) == 1)
+            return bool(self._store.add("dglkgmix/trouble", 1) == 1)
         except RuntimeError:
             return True
 
@@ -188,14 +196,18 @@ class Processes(World):
 def _add_up_together(tensors: list[Tensor]) -> None:
     box = torch.cat([tensor.reshape(-1) for tensor in tensors])
     dist.all_reduce(box)
-    parts = box.split([tensor.numel() for tensor in tensors])
+    parts = torch.split(box, [tensor.numel() for tensor in tensors])
     for tensor, part in zip(tensors, parts, strict=True):
         tensor.copy_(part.view_as(tensor))
 
 
 @contextmanager
-def _connected() -> Iterator[None]:
-    """PyTorch's errors of communication as ours."""
+def connections() -> Iterator[None]:
+    """PyTorch's errors of communication as ours.
+
+    Raises:
+        PeerError: for any RuntimeError in the block.
+    """
     try:
         yield
     except RuntimeError as error:

@@ -15,17 +15,20 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import torch
 import torch.distributed as dist
 from torch import nn
+from torch.distributed.rendezvous import rendezvous
 
 from dglkgmix.errors import ConfigError
 from dglkgmix.kg.graph import SPLITS, KnowledgeGraph
 from dglkgmix.training.batch_loss import LossTerms
 from dglkgmix.training.config import Config, DataConfig, RuntimeConfig
 from dglkgmix.training.config_io import dumps
-from dglkgmix.world import ALONE, Processes, World
+from dglkgmix.training.optimizer import values_of
+from dglkgmix.world import ALONE, Processes, World, connections
 
 # What torchrun tells each process; without all of them a process is alone.
 _MEETING = ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
@@ -43,20 +46,26 @@ def joined(environment: Mapping[str, str] = os.environ) -> Iterator[World]:
     if None in told or environment["WORLD_SIZE"] == "1":
         yield ALONE
         return
-    store, index, size = next(dist.rendezvous("env://"))
-    neighbours = int(environment.get("LOCAL_WORLD_SIZE", size))
     attempt = int(environment.get("TORCHELASTIC_RESTART_COUNT", 0))
+    with connections():
+        store, index, size = next(rendezvous("env://"))
+    # The store outlives an attempt, and so would the addresses of its processes.
+    store = dist.PrefixStore(f"attempt {attempt}", store)
+    neighbours = int(environment.get("LOCAL_WORLD_SIZE", size))
     _pick_gpu(int(environment.get("LOCAL_RANK", 0)))
     with connected(store, index, size):
         yield Processes(store, index, size, neighbours=neighbours, attempt=attempt)
 
 
 @contextmanager
-def connected(store: dist.Store, index: int, size: int) -> Iterator[None]:
+def connected(store: Any, index: int, size: int) -> Iterator[None]:
     """A process group within the block; left standing by an error, which ends the process."""
     both = torch.cuda.is_available() and dist.is_nccl_available()
     backend = "cpu:gloo,cuda:nccl" if both else "gloo"
-    dist.init_process_group(backend, store=store, rank=index, world_size=size, timeout=_PATIENCE)
+    with connections():
+        dist.init_process_group(
+            backend, store=store, rank=index, world_size=size, timeout=_PATIENCE
+        )
     yield
     dist.destroy_process_group()
 
@@ -100,7 +109,7 @@ def check_inputs(kg: KnowledgeGraph, config: Config, world: World) -> None:
     compared = dataclasses.replace(config, data=DataConfig(), runtime=runtime)
     seen = hashlib.blake2b(dumps(compared).encode(), digest_size=6)
     for split in SPLITS:
-        seen.update(kg.split(split).contiguous().numpy())
+        seen.update(kg.split(split).numpy().tobytes())
     own = int.from_bytes(seen.digest(), "big")
     agree = own == int(world.agreed(own))
     if not world.smallest(int(agree)):
@@ -115,7 +124,7 @@ def add_up(terms: LossTerms, model: nn.Module, world: World) -> LossTerms:
     if world.size == 1:
         return terms
     figures = torch.stack([terms.loss.detach(), terms.kg_loss, terms.synthetic_loss])
-    gradients = [p.grad for p in model.parameters() if p.grad is not None]
+    gradients = [values_of(p.grad) for p in model.parameters() if p.grad is not None]
     world.add_up(*gradients, figures)
     loss, kg_loss, synthetic_loss = figures
     return dataclasses.replace(terms, loss=loss, kg_loss=kg_loss, synthetic_loss=synthetic_loss)

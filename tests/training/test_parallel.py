@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 from functools import cache
 from typing import Any
 
@@ -10,15 +11,16 @@ import numpy as np
 import pytest
 import torch
 
-from dglkgmix.errors import NumericError
+from dglkgmix.errors import ConfigError, NumericError
 from dglkgmix.evaluation.model_scorer import ModelScorer
 from dglkgmix.evaluation.rank_split import rank_split
 from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.models.batch_norm import share_statistics
 from dglkgmix.models.link_predictor import LinkPredictor
-from dglkgmix.training.config import Config
+from dglkgmix.training.config import Config, RuntimeConfig
 from dglkgmix.training.config_io import apply_overrides
 from dglkgmix.training.defaults import resolve
+from dglkgmix.training.parallel import check_devices, check_inputs, job, joined
 from dglkgmix.training.prepared import PreparedBatch, prepare
 from dglkgmix.training.progress import Progress
 from dglkgmix.training.shares import share
@@ -69,6 +71,7 @@ CASES = {
         "training.loss=ce",
     ),
 }
+SOME = ("conve 1-k mixup", "conve 1-n reweight mean", "tucker 1-n mixup ce")
 
 
 @cache
@@ -91,11 +94,11 @@ def begin(world: World, *overrides: str) -> StageLoop:
     return StageLoop(kg(), work, config.runtime, seed=5, progress=Progress(), world=world)
 
 
-def trained(world: World) -> dict[str, Any]:
+def trained(world: World, cases: tuple[str, ...]) -> dict[str, Any]:
     """Two epochs of each case in float64, where rounding leaves what Adam makes of it small."""
     torch.set_default_dtype(torch.float64)
     try:
-        return {name: _trained(begin(world, *PLAIN, *options)) for name, options in CASES.items()}
+        return {name: _trained(begin(world, *PLAIN, *CASES[name])) for name in cases}
     finally:
         torch.set_default_dtype(torch.float32)
 
@@ -137,8 +140,8 @@ def _terms(item: PreparedBatch) -> list[tuple[Any, ...]]:
     return terms
 
 
-def ranked(world: World) -> tuple[bytes, str]:
-    """A rank table, and what is said where one process has a score that is not finite."""
+def ranked(world: World) -> tuple[bytes, str, str]:
+    """A rank table; what is said of a score that is not finite in one process, and of its seed."""
     config = resolve(apply_overrides(Config(), SMALL), kg())
     model = LinkPredictor.build(config.model, kg(), seed=3).eval()
     table = rank_split(ModelScorer(model), kg(), "test", world=world)
@@ -148,49 +151,58 @@ def ranked(world: World) -> tuple[bytes, str]:
     try:
         rank_split(broken, kg(), "test", world=world)
     except NumericError as error:
-        return table.to_bytes(), str(error)
-    return table.to_bytes(), ""
+        infinite = str(error)
+    else:
+        infinite = ""
+    check_inputs(kg(), config, world)
+    seed = RuntimeConfig(seed=5 + (world.index == 1))
+    try:
+        check_inputs(kg(), dataclasses.replace(config, runtime=seed), world)
+    except ConfigError as error:
+        return table.to_bytes(), infinite, str(error)
+    return table.to_bytes(), infinite, ""
 
 
-def everything(world: World) -> tuple[Any, ...]:
-    return trained(world), drawn(world), ranked(world)
+def everything(world: World, cases: tuple[str, ...]) -> tuple[Any, ...]:
+    return trained(world, cases), drawn(world), ranked(world)
 
 
 @pytest.fixture(scope="module")
 def alone() -> tuple[Any, ...]:
-    return everything(ALONE)
+    return everything(ALONE, tuple(CASES))
 
 
 @pytest.fixture(scope="module", params=[2, 3])
 def several(request: pytest.FixtureRequest) -> list[tuple[Any, ...]]:
-    return together(request.param, everything)
+    return together(request.param, everything, SOME if request.param == 3 else tuple(CASES))
 
 
-@pytest.mark.parametrize("case", CASES)
 def test_without_dropout_they_train_what_one_process_trains(
-    alone: tuple[Any, ...], several: list[tuple[Any, ...]], case: str
+    alone: tuple[Any, ...], several: list[tuple[Any, ...]]
 ) -> None:
-    for found in several:
-        expected, result = alone[0][case], found[0][case]
+    for case, result in ((case, found[0][case]) for found in several for case in found[0]):
+        expected = alone[0][case]
         for before, after in zip(expected["rows"], result["rows"], strict=True):
-            assert {k: v for k, v in after.items() if not isinstance(v, float)} == {
-                k: v for k, v in before.items() if not isinstance(v, float)
-            }
+            assert counts(after) == counts(before), case
             for name in ("loss", "kg_loss", "synthetic_loss", "gradient_norm", "valid_mrr"):
-                assert after[name] == pytest.approx(before[name], rel=1e-9), name
+                assert after[name] == pytest.approx(before[name], rel=1e-9), f"{case}: {name}"
         assert result.keys() == expected.keys()
         for name in expected.keys() - {"rows"}:
             np.testing.assert_allclose(
-                result[name], expected[name], rtol=1e-6, atol=1e-7, err_msg=name
+                result[name], expected[name], rtol=1e-6, atol=1e-7, err_msg=f"{case}: {name}"
             )
 
 
+def counts(row: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in row.items() if not isinstance(value, float)}
+
+
 def test_all_of_them_hold_the_same_bits(several: list[tuple[Any, ...]]) -> None:
-    for case in CASES:
-        first, *others = (found[0][case] for found in several)
-        for other in others:
-            for name in first.keys() - {"rows"}:
-                assert first[name].tobytes() == other[name].tobytes(), f"{case}: {name}"
+    first, *others = (found[0] for found in several)
+    for case, result in first.items():
+        for name in result.keys() - {"rows"}:
+            for other in others:
+                assert result[name].tobytes() == other[case][name].tobytes(), f"{case}: {name}"
 
 
 @pytest.mark.parametrize("regime", ["1-n", "1-k"])
@@ -217,3 +229,45 @@ def test_one_process_in_trouble_is_all_in_trouble(several: list[tuple[Any, ...]]
     said = {found[2][1] for found in several}
     assert len(said) == 1
     assert "no rank can be told from scores that are not finite" in said.pop()
+
+
+def test_processes_that_were_given_other_settings_are_refused(
+    alone: tuple[Any, ...], several: list[tuple[Any, ...]]
+) -> None:
+    said = {found[2][2] for found in several}
+    assert len(said) == 1
+    assert said.pop().startswith("the processes do not train on the same triples with the same")
+    assert alone[2][2] == ""
+
+
+@pytest.mark.parametrize(
+    "environment",
+    [
+        {},
+        {"WORLD_SIZE": "4"},  # of another program: nobody to meet
+        {"RANK": "0", "WORLD_SIZE": "1", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "1"},
+    ],
+)
+def test_without_others_a_process_is_alone(environment: dict[str, str]) -> None:
+    with joined(environment) as world:
+        assert world is ALONE
+
+
+def test_each_process_has_a_gpu_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
+    two = World(0, 2, neighbours=2)
+    check_devices(torch.device("cpu"), World(0, 9, neighbours=9))
+    check_devices(torch.device("cuda:1"), ALONE)
+    check_devices(torch.device("cuda"), two)
+    with pytest.raises(ConfigError, match="'cuda:1' is one GPU for 2 processes"):
+        check_devices(torch.device("cuda:1"), two)
+    with pytest.raises(ConfigError, match="3 processes on a machine with 2 GPUs"):
+        check_devices(torch.device("cuda"), World(0, 3, neighbours=3))
+
+
+def test_a_launcher_is_told_from_others_by_its_process() -> None:
+    assert job({}) == ""
+    number, began = job({"TORCHELASTIC_RUN_ID": "none"}).removeprefix("none ").split()
+    assert int(number) == os.getppid()
+    assert int(began) > 0
+    assert job({"TORCHELASTIC_RUN_ID": "none"}) == job({"TORCHELASTIC_RUN_ID": "none"})
