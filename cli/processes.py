@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import logging
 import os
 import signal
@@ -24,6 +25,8 @@ ARGUMENTS = "dglkgmix.arguments"
 LAUNCHED = "DGLKGMIX_LAUNCHED"
 # Time for the process that has failed to say why, and for torchrun to end those that lost it.
 GRACE = 5.0
+# Of Linux: the signal that a process gets when the one that has started it ends.
+_PR_SET_PDEATHSIG = 1
 _HANDLED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 
 
@@ -84,7 +87,7 @@ def one_of_all(options: dict[str, Any]) -> Iterator[World]:
     from dglkgmix.training.parallel import joined
 
     if os.environ.get(LAUNCHED):
-        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        _follow_launcher()
     with joined() as world, _one_voice(world):
         if options["processes"] not in (None, world.size):
             raise ConfigError(
@@ -113,6 +116,15 @@ def _one_voice(world: World) -> Iterator[None]:
         if not world.claims():
             sys.exit(error.exit_status if isinstance(error, DglkgmixError) else 1)
         raise
+
+
+def _follow_launcher() -> None:
+    """Ctrl-C ends this process without a word, and so does the end of its launcher."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    launcher = os.getppid()
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
+    if os.getppid() != launcher:  # It has ended just now.
+        sys.exit(1)
 
 
 def _command(context: click.Context) -> list[str]:

@@ -215,7 +215,7 @@ class RuntimeConfig:
     device: str = "auto"
     # "auto" takes bf16 where the hardware multiplies it natively, fp32 elsewhere.
     precision: Literal["auto", "fp32", "bf16"] = "auto"
-    # "auto" is PyTorch's own number of threads; recorded, as bits hold for one number only.
+    # Of each process. "auto" is PyTorch's own number; recorded, as bits hold for one number only.
     threads: int | Auto = "auto"
     # Scores held at once by an evaluation.
     block: int = 2**24

@@ -50,7 +50,7 @@ def joined(environment: Mapping[str, str] = os.environ) -> Iterator[World]:
     with connections():
         store, index, size = next(rendezvous("env://"))
     # The store outlives an attempt, and so would the addresses of its processes.
-    store = dist.PrefixStore(f"attempt {attempt}", store)
+    store = dist.PrefixStore(f"attempt {attempt}", store)  # type: ignore[attr-defined]
     neighbours = int(environment.get("LOCAL_WORLD_SIZE", size))
     _pick_gpu(int(environment.get("LOCAL_RANK", 0)))
     with connected(store, index, size):

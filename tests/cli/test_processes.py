@@ -106,6 +106,22 @@ def test_ctrl_c_ends_all_with_130_and_what_goes_on_has_the_bits_of_two(
 
 
 @pytest.mark.long
+def test_processes_end_with_their_launcher(source: Path, tmp_path: Path) -> None:
+    """Or the run would stay in use by a training that nobody sees."""
+    out = tmp_path / "run"
+    launcher = start("dglkgmix", "train", source, "--out", out, *TWO)
+    wait_for_epoch(launcher, 2)
+    workers = children(launcher.pid)
+    launcher.kill()
+    launcher.communicate(timeout=60)
+    deadline = time.monotonic() + 30
+    while any(Path(f"/proc/{worker}").exists() for worker in workers):
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+    assert main(["train", "--resume", "--out", str(out), "--quiet"]) == 0
+
+
+@pytest.mark.long
 def test_torchrun_starts_a_failed_training_anew_from_its_last_state(
     source: Path, tmp_path: Path
 ) -> None:

@@ -12,6 +12,7 @@ from dglkgmix.training.config import Config
 from dglkgmix.training.defaults import resolve
 from dglkgmix.training.memory import available_memory, check_memory, estimate, fitting_block, gib
 from dglkgmix.training.stages import stages
+from dglkgmix.world import World
 
 from .conftest import settings
 
@@ -106,3 +107,23 @@ def test_this_machine_tells() -> None:
 def test_sizes_read_well() -> None:
     assert gib(3 * 2**30) == "3.0 GiB"
     assert gib(5 * 2**20) == "5 MiB"
+
+
+def test_processes_share_the_batch_and_a_machines_memory(
+    graph: KnowledgeGraph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = settled(graph)
+    (stage,) = stages(config)
+    weights, batch, _ = estimate(stage, HUGE)
+    own = estimate(stage, HUGE, 4)
+    assert own[0] == weights
+    assert own[1].size == batch.size / 4
+    needed = sum(part.size for part in own)
+    four = World(0, 4, neighbours=4)
+    monkeypatch.setattr(memory, "available_memory", lambda _: 4 * needed)
+    check_memory(config, HUGE, CPU, four)
+    monkeypatch.setattr(memory, "available_memory", lambda _: 4 * needed - 1)
+    with pytest.raises(ConfigError, match="of memory in each process and"):
+        check_memory(config, HUGE, CPU, four)
+    monkeypatch.setattr(memory, "available_memory", lambda _: 24 * 4_000_000)
+    assert fitting_block(2**24, CPU, 2) == 2_000_000

@@ -65,6 +65,13 @@ CASES = {
         "training.reduction=mean",
     ),
     "rgcn 1-n focal": ("model.encoder=rgcn", "model.decoder=distmult", "strategy.name=focal"),
+    # A batch that reads few rows of the table, whose gradient is sparse; one process has no triple.
+    "distmult 1-k rows": (
+        "model.decoder=distmult",
+        "training.regime=1-k",
+        "training.negatives=1",
+        "training.batch_size=1",
+    ),
     "complex 1-n adjusted": (
         "model.decoder=complex",
         "strategy.name=logit-adjustment",
