@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import os
+from collections import Counter
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,8 +17,11 @@ from dglkgmix.errors import ConfigError, NumericError
 from dglkgmix.evaluation.model_scorer import ModelScorer
 from dglkgmix.evaluation.rank_split import rank_split
 from dglkgmix.kg.graph import KnowledgeGraph
+from dglkgmix.kg.sources import load
 from dglkgmix.models.batch_norm import share_statistics
 from dglkgmix.models.link_predictor import LinkPredictor
+from dglkgmix.sampling.negatives import TripleBatches
+from dglkgmix.sampling.queries import QueryBatches
 from dglkgmix.training.config import Config, RuntimeConfig
 from dglkgmix.training.config_io import apply_overrides
 from dglkgmix.training.defaults import resolve
@@ -27,6 +32,7 @@ from dglkgmix.training.shares import share
 from dglkgmix.training.stage_loop import StageLoop
 from dglkgmix.training.stage_state import StageState
 from dglkgmix.training.stages import MAIN, stages
+from dglkgmix.training.strategies import STRATEGIES
 from dglkgmix.world import ALONE, World
 from tests.processes import together
 
@@ -278,3 +284,37 @@ def test_a_launcher_is_told_from_others_by_its_process() -> None:
     assert int(number) == os.getppid()
     assert int(began) > 0
     assert job({"TORCHELASTIC_RUN_ID": "none"}) == job({"TORCHELASTIC_RUN_ID": "none"})
+
+
+def of_codex_s(world: World, folder: str) -> tuple[bytes, list[Counter[tuple[Any, ...]]]]:
+    """A rank table of random weights, and what an epoch of mixup trains on in both regimes."""
+    graph = load(folder)
+    config = resolve(apply_overrides(Config(), ["strategy.name=mixup"]), graph)
+    model = LinkPredictor.build(config.model, graph, seed=1).eval()
+    table = rank_split(ModelScorer(model), graph, "test", world=world).to_bytes()
+    strategy = STRATEGIES["mixup"](graph, config.strategy, config.training)
+    strategy.start_epoch(1, 0)
+    found = []
+    for batches in (QueryBatches(graph, 128), TripleBatches(graph, 1024, 100)):
+        terms: Counter[tuple[Any, ...]] = Counter()
+        for batch in batches.epoch(torch.Generator().manual_seed(1)):
+            item = prepare(batch, strategy, config.training, graph.num_entities)
+            terms.update(_terms(share(item, world))[1:])
+        found.append(terms)
+    return table, found
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("size", [2, 3])
+def test_codex_s_is_shared_without_a_rest(shared_data: Path, size: int) -> None:
+    folder = str(shared_data / "codex-s")
+    table, whole = of_codex_s(ALONE, folder)
+    kinds = [Counter(term[0] for term in terms.elements()) for terms in whole]
+    assert kinds == [
+        {"query": 11_867, "edge": 65_776, "sample": 65_630},
+        {"query": 65_776, "edge": 65_776, "sample": 65_630, "negatives": 65_776},
+    ]
+    parts = together(size, of_codex_s, folder)
+    assert all(part[0] == table for part in parts)
+    for number, terms in enumerate(whole):
+        assert sum((part[1][number] for part in parts), Counter()) == terms
