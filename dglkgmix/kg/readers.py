@@ -18,6 +18,10 @@ from dglkgmix.kg.tables import TripleTable
 
 __all__ = ["ReadOptions", "read_triples"]
 
+# Parquet is packed already: what a packing around it may unpack to, in bytes and in times its size.
+UNPACKED = 1 << 26
+RATIO = 20
+
 
 def read_triples(path: str | Path, *, options: ReadOptions | None = None) -> TripleTable:
     """All triples of a file, row by row, names to the letter.
@@ -45,7 +49,7 @@ def _read(stream: BinaryIO, path: Path, options: ReadOptions) -> TripleTable:
         from dglkgmix.kg.readers_parquet import read_parquet
 
         compressed = strip_compression(path) != path
-        source = pa.py_buffer(stream.read()) if compressed else str(path)
+        source = pa.py_buffer(_unpacked(stream, path)) if compressed else str(path)
         return read_parquet(source, str(path), options)
     if form in ("ntriples", "turtle"):
         from dglkgmix.kg.readers_rdf import read_rdf
@@ -54,6 +58,15 @@ def _read(stream: BinaryIO, path: Path, options: ReadOptions) -> TripleTable:
     delimiter = options.delimiter or ("," if form == "csv" else "\t")
     dialect = Dialect(ord(delimiter), quoted=form == "csv")
     return read_text(stream, str(path), dialect, options)
+
+
+def _unpacked(stream: BinaryIO, path: Path) -> bytes:
+    """Everything, unless the file is one that a few bytes make enormous."""
+    most = UNPACKED + RATIO * path.stat().st_size
+    data = stream.read(most + 1)
+    if len(data) > most:
+        raise DataError(f"{path}: unpacks to more than {RATIO} times its size: give it unpacked")
+    return data
 
 
 def _open(path: Path) -> BinaryIO:

@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from dglkgmix.errors import DataError
+from dglkgmix.kg import readers
 from dglkgmix.kg.readers import ReadOptions, read_triples
 
 ROWS = [("a", "r", "é"), ("b", "r", "NA")]
@@ -60,6 +61,45 @@ def test_files_of_several_compressed_parts(tmp_path: Path) -> None:
         path = tmp_path / f"x.txt{ending}"
         path.write_bytes(b"".join(COMPRESS[ending](line) for line in TSV.splitlines(keepends=True)))
         assert read(path) == ROWS
+
+
+def test_a_packed_parquet_file_that_grows_beyond_reason(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "x.parquet.gz"
+    path.write_bytes(gzip.compress(bytes(100_000)))
+    monkeypatch.setattr(readers, "UNPACKED", 1000)
+    with pytest.raises(DataError, match=r"x\.parquet\.gz: unpacks to more than 20 times its size"):
+        read(path)
+
+
+def test_many_fields_take_little_memory(tmp_path: Path) -> None:
+    """Sixteen megabytes of nothing took a gigabyte when blocks were large."""
+    code = """if True:
+        import resource, sys
+        from dglkgmix.errors import DataError
+        from dglkgmix.kg.readers import read_triples
+        used = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+        before = used()
+        for path in sys.argv[1:]:
+            try:
+                read_triples(path)
+            except DataError as error:
+                assert str(error).startswith(f"{path}:1: "), error
+        print(used() - before)
+    """
+    paths = []
+    for name, letter in (
+        ("lines.txt", b"\n"),
+        ("tabs.txt", b"\t"),
+        ("x.csv", b"x"),
+        ("q.csv", b'"'),
+    ):
+        paths.append(tmp_path / f"{name}.gz")
+        paths[-1].write_bytes(gzip.compress(letter * 2**24, compresslevel=1))
+    command = [sys.executable, "-c", code, *map(str, paths)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert int(done.stdout) < 200
 
 
 def test_format_and_delimiter_beat_the_ending(tmp_path: Path) -> None:

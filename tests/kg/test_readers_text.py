@@ -17,7 +17,7 @@ TSV, CSV = Dialect(9, quoted=False), Dialect(44, quoted=True)
 Row = tuple[str, str, str]
 
 
-@pytest.fixture(params=[1 << 26, 7], ids=["one block", "blocks of 7 bytes"])
+@pytest.fixture(params=[1 << 21, 7], ids=["one block", "blocks of 7 bytes"])
 def _block_size(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(readers_text, "BLOCK", request.param)
 
