@@ -360,7 +360,10 @@ def _read_manifest(path: Path) -> Manifest:
             "the file from a copy"
         ) from None
     except OSError as error:
-        raise CheckpointError(f"{path / MANIFEST}: cannot be read: {error.strerror}") from error
+        raise CheckpointError(
+            f"{path / MANIFEST}: cannot be read: {error.strerror}. Restore it from a copy, or make "
+            "it readable"
+        ) from error
     return Manifest.from_bytes(data, str(path / MANIFEST))
 
 
