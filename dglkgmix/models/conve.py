@@ -57,7 +57,8 @@ class Geometry:
 
 def fitting_shapes(dim: int, kernel: int) -> list[tuple[int, int]]:
     """All (height, width) with height · width = dim whose stack a kernel fits into."""
-    pairs = [(rows, dim // rows) for rows in range(1, dim + 1) if dim % rows == 0]
+    low = [rows for rows in range(1, math.isqrt(max(dim, 0)) + 1) if dim % rows == 0]
+    pairs = sorted({(rows, dim // rows) for part in low for rows in (part, dim // part)})
     return [(rows, columns) for rows, columns in pairs if 2 * rows >= kernel and columns >= kernel]
 
 
@@ -105,6 +106,11 @@ class ConvE(Decoder):
         self.projection = nn.Linear(self.geometry.hidden, entity_dim)
         self.hidden_dropout = Dropout(hidden_dropout)
         self.output_norm = BatchNorm(entity_dim)
+
+    @property
+    def largest(self) -> int:
+        """The flattened feature maps."""
+        return max(self.geometry.hidden, 2 * self.entity_dim)
 
     def _query(self, head: Tensor, relation: Tensor) -> Tensor:
         shape = self.geometry

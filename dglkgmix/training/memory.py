@@ -24,6 +24,8 @@ _COPIES = 5
 _STATE_COPIES = 4
 # Scores, targets' gradient and what the product of a batch with all entities needs beside them.
 _SCORE_COPIES = 2
+# What a query passes through, what dropout keeps of it, and its gradient.
+_QUERY_COPIES = 3
 # Activations of the encoder that its gradient needs, in and out of each layer.
 _LAYER_COPIES = 6
 # An evaluation holds scores, a verdict on each and a scratch of the same size.
@@ -131,7 +133,8 @@ def _weights(stage: Stage, kg: KnowledgeGraph) -> Part:
 def _batch(stage: Stage, kg: KnowledgeGraph) -> Part:
     training, dim = stage.training, settled(stage.model.entity_dim)
     size = settled(training.batch_size)
-    rows = size * dim * dim if stage.model.decoder == "tucker" else size * dim * stage.model.filters
+    with torch.device("meta"):
+        rows = size * build_decoder(stage.model).largest
     if training.regime == "1-n":
         scores, what = size * kg.num_entities, f"{size} x {kg.num_entities:,} scores of a batch"
     else:
@@ -139,7 +142,7 @@ def _batch(stage: Stage, kg: KnowledgeGraph) -> Part:
         scores = size * candidates * dim
         what = f"the vectors of {size} x {candidates} candidates of a batch"
     return Part(
-        FLOAT * (_SCORE_COPIES * scores + 3 * rows),
+        FLOAT * (_SCORE_COPIES * scores + _QUERY_COPIES * rows),
         what,
         f"set training.batch_size (--batch-size) below {size}"
         + (", or --regime 1-k, which scores few entities" if training.regime == "1-n" else ""),

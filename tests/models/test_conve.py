@@ -29,6 +29,12 @@ def test_shapes_that_fit() -> None:
     assert fitting_shapes(12, 3) == [(2, 6), (3, 4), (4, 3)]
 
 
+def test_shapes_of_an_absurd_dimension_are_found_at_once() -> None:
+    assert fitting_shapes(10**12 + 39, 3) == []  # a prime
+    assert len(fitting_shapes(10**12, 1)) == 13**2
+    assert fitting_shapes(1, 1) == [(1, 1)]
+
+
 def test_wrong_height_lists_what_fits() -> None:
     with pytest.raises(ValueError, match=r"height 16 does not fit .* 200: .*2x100, .*20x10"):
         ConvE(200, 200, height=16)

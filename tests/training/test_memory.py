@@ -44,6 +44,25 @@ def test_a_relation_of_rescal_is_a_matrix(graph: KnowledgeGraph) -> None:
     assert weights.size == 9 * 4 * (1_000_000 * 9 + 200 * 64)
 
 
+@pytest.mark.parametrize(
+    ("decoder", "largest"),
+    [
+        ("conve", 3 * 7 * 1),  # three filters of 2 x 2 over the stack of two pictures of 4 x 2
+        ("tucker", 8 * 8),
+        ("rescal", 8 * 8),
+        ("distmult", 8),
+        ("complex", 8),
+        ("transe", 8),
+    ],
+)
+def test_each_decoder_says_what_a_query_costs(
+    graph: KnowledgeGraph, decoder: str, largest: int
+) -> None:
+    options = (f"model.decoder={decoder}", "model.filters=3", "model.kernel=2")
+    batch = estimate(stages(settled(graph, *options, "training.batch_size=16"))[0], HUGE)[1]
+    assert batch.size == 4 * (2 * 16 * 1_000_000 + 3 * 16 * largest)
+
+
 def test_an_encoder_costs_its_layers(graph: KnowledgeGraph) -> None:
     config = settled(graph, "model.encoder=rgcn", "model.layers=2")
     assert estimate(stages(config)[0], HUGE)[2].size == 4 * 6 * 2 * 4_000_000 * 8
