@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import signal
 import subprocess
@@ -50,6 +51,8 @@ def start(*args: str) -> subprocess.Popen[str]:
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        # Another than this process's: ids and weights must not hang on it.
+        env={**os.environ, "PYTHONHASHSEED": "20231"},
     )
 
 
