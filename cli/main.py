@@ -100,7 +100,10 @@ def main(args: Sequence[str] | None = None) -> int:
     0 done; 2 bad usage, data or options; 1 anything that failed on the way; 130 interrupted.
     """
     settings = Settings()
+    from dglkgmix.allocator import keep_freed_memory
+
     _show_all_characters()
+    keep_freed_memory()
     try:
         status = cli.main(args, "dglkgmix", standalone_mode=False, obj=settings)
         sys.stdout.flush()

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
+from dglkgmix.allocator import keep_freed_memory
 from dglkgmix.errors import DglkgmixError
 
 Run = Callable[[str], None]
@@ -172,6 +173,7 @@ def _killed(code: int | None) -> str:
 
 def _serve(connection: Connection[Any, Any], run: Run) -> None:
     """Do tasks until the other end closes; end at once when the parent does."""
+    keep_freed_memory()
     parent = multiprocessing.parent_process()
     if parent is not None:
         threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
