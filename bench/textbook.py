@@ -1,5 +1,5 @@
-"""ConvE, TuckER and filtered ranks as a textbook would write them in PyTorch: the plain side of
-every ratio.
+"""ConvE, TuckER, DistMult, mixup and filtered ranks as a textbook would write them in PyTorch: the
+plain side of every ratio.
 
 float32 throughout; dense multi-hot targets filled from an index that is built once;
 ``binary_cross_entropy_with_logits``; ``torch.optim.Adam`` as it comes; ranks by ``argsort``.
@@ -8,6 +8,7 @@ Nothing is slowed down on purpose and nothing of dglkgmix is used but the triple
 
 from __future__ import annotations
 
+import random
 from collections import defaultdict
 from collections.abc import Iterator
 
@@ -34,12 +35,16 @@ class ConvE(nn.Module):
 
     def forward(self, heads: Tensor, relations: Tensor) -> Tensor:
         """(B,), (B,) -> (B, E)."""
-        head = self.entity(heads).view(-1, 1, 20, 10)
-        relation = self.relation(relations).view(-1, 1, 20, 10)
-        x = self.input_drop(self.bn0(torch.cat([head, relation], 2)))
+        query = self.query(self.entity(heads), self.relation(relations))
+        return query @ self.entity.weight.t() + self.bias
+
+    def query(self, head: Tensor, relation: Tensor) -> Tensor:
+        """Vectors (B, D), (B, D) -> (B, D)."""
+        stack = torch.cat([head.view(-1, 1, 20, 10), relation.view(-1, 1, 20, 10)], 2)
+        x = self.input_drop(self.bn0(stack))
         x = self.feature_drop(F.relu(self.bn1(self.conv(x))))
         x = self.hidden_drop(self.linear(x.flatten(1)))
-        return F.relu(self.bn2(x)) @ self.entity.weight.t() + self.bias
+        return F.relu(self.bn2(x))
 
 
 class TuckER(nn.Module):
@@ -69,6 +74,23 @@ class TuckER(nn.Module):
         return x @ self.entity.weight.t() + self.bias
 
 
+class DistMult(nn.Module):
+    """Yang et al. 2015."""
+
+    def __init__(self, entities: int, relations: int, dim: int = 200) -> None:
+        super().__init__()
+        self.entity = nn.Embedding(entities, dim)
+        self.relation = nn.Embedding(relations, dim)
+        self.drop = nn.Dropout(0.2)
+        nn.init.xavier_normal_(self.entity.weight)
+        nn.init.xavier_normal_(self.relation.weight)
+
+    def forward(self, heads: Tensor, relations: Tensor) -> Tensor:
+        """(B,), (B,) -> (B, E)."""
+        query = self.drop(self.entity(heads)) * self.relation(relations)
+        return query @ self.entity.weight.t()
+
+
 class QueryIndex:
     """(head, relation) -> tails of the training triples, reciprocal ones included."""
 
@@ -92,18 +114,83 @@ class QueryIndex:
 
 def train_epoch(
     model: nn.Module, optimizer: torch.optim.Optimizer, index: QueryIndex, size: int
-) -> int:
-    """One 1-N epoch with smoothing 0.1; returns the number of steps."""
+) -> Iterator[None]:
+    """One 1-N epoch with smoothing 0.1, a step at a time."""
     model.train()
-    steps = 0
     for heads, relations, targets in index.batches(size):
         optimizer.zero_grad()
         smoothed = 0.9 * targets + 0.1 / targets.shape[1]
         loss = F.binary_cross_entropy_with_logits(model(heads, relations), smoothed)
         loss.backward()
         optimizer.step()
-        steps += 1
-    return steps
+        yield
+
+
+class PartnerIndex:
+    """tail -> training triples, and the tail-relation degree of each triple."""
+
+    def __init__(self, edges: Tensor) -> None:
+        self.edges = edges
+        self.by_tail: dict[int, list[int]] = defaultdict(list)
+        degree: dict[tuple[int, int], int] = defaultdict(int)
+        rows = edges.tolist()
+        for row, (_, relation, tail) in enumerate(rows):
+            self.by_tail[tail].append(row)
+            degree[relation, tail] += 1
+        self.degree = [degree[relation, tail] for _, relation, tail in rows]
+        self.tails = [tail for _, _, tail in rows]
+
+    def draw(self, rows: list[int], threshold: int, partners: int) -> tuple[Tensor, Tensor]:
+        """For triples below the threshold: their rows, and those of up to ``partners`` others."""
+        first, second = [], []
+        for row in rows:
+            if self.degree[row] >= threshold:
+                continue
+            others = [other for other in self.by_tail[self.tails[row]] if other != row]
+            chosen = random.sample(others, min(partners, len(others)))
+            first += [row] * len(chosen)
+            second += chosen
+        return torch.tensor(first, dtype=torch.long), torch.tensor(second, dtype=torch.long)
+
+
+def mixup_epoch(
+    model: ConvE,
+    optimizer: torch.optim.Optimizer,
+    index: PartnerIndex,
+    size: int,
+    negatives: int = 100,
+    threshold: int = 5,
+    partners: int = 5,
+) -> Iterator[None]:
+    """One 1-K epoch of KG-Mixup with smoothing 0.1, a step at a time; negatives unfiltered."""
+    model.train()
+    entities = model.entity.num_embeddings
+    for rows in torch.randperm(len(index.edges)).split(size):
+        optimizer.zero_grad()
+        heads, relations, tails = index.edges[rows].unbind(1)
+        others = torch.randint(entities, (len(rows), negatives))
+        candidates = torch.cat([tails.unsqueeze(1), others], 1)
+        query = model.query(model.entity(heads), model.relation(relations))
+        scores = torch.bmm(model.entity(candidates), query.unsqueeze(2)).squeeze(2)
+        scores = scores + model.bias[candidates]
+        targets = torch.full_like(scores, 0.1 / entities)
+        targets[:, 0] += 0.9
+        loss = F.binary_cross_entropy_with_logits(scores, targets, reduction="sum")
+        first, second = index.draw(rows.tolist(), threshold, partners)
+        if len(first) > 1:
+            mixed = _mixed_scores(model, index.edges[first], index.edges[second])
+            smoothed = torch.full_like(mixed, 0.9 + 0.1 / entities)
+            loss = loss + F.binary_cross_entropy_with_logits(mixed, smoothed, reduction="sum")
+        loss.backward()
+        optimizer.step()
+        yield
+
+
+def _mixed_scores(model: ConvE, first: Tensor, second: Tensor) -> Tensor:
+    share = torch.rand(len(first), 1)
+    head = share * model.entity(first[:, 0]) + (1 - share) * model.entity(second[:, 0])
+    relation = share * model.relation(first[:, 1]) + (1 - share) * model.relation(second[:, 1])
+    return (model.query(head, relation) * model.entity(first[:, 2])).sum(1)
 
 
 @torch.no_grad()

@@ -129,14 +129,17 @@ def test_nested_and_dotted_options_are_the_same():
 def test_packaged_experiments_are_found_by_name(tmp_path):
     names = packaged_experiments()
     assert names == [
+        "evidence-world",
         "paper-ablation",
         "paper-calibration",
         "paper-distances",
         "paper-main",
         "paper-parameters",
+        "precision",
     ]
     for name in names:
-        assert parse_experiment(experiment_text(name), name).name.startswith("KG-Mixup paper")
+        title = parse_experiment(experiment_text(name), name).name
+        assert title.startswith("KG-Mixup paper") == name.startswith("paper-")
     with pytest.raises(ConfigError, match="neither a file nor a packaged experiment; did you mean"):
         experiment_text("paper-mian")
     with pytest.raises(ConfigError, match=r"none\.toml: cannot be read"):

@@ -1,0 +1,98 @@
+"""Training steps of dglkgmix, as ``dglkgmix train`` makes them, a number of batches at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+
+from dglkgmix.allocator import keep_freed_memory
+from dglkgmix.kg.graph import KnowledgeGraph
+from dglkgmix.models.link_predictor import LinkPredictor
+from dglkgmix.training.config import (
+    Config,
+    ModelConfig,
+    PretrainConfig,
+    RuntimeConfig,
+    StrategyConfig,
+    SwaConfig,
+    TrainingConfig,
+)
+from dglkgmix.training.device import seeded
+from dglkgmix.training.epoch_meter import EpochMeter
+from dglkgmix.training.progress import Progress
+from dglkgmix.training.stage_loop import StageLoop
+from dglkgmix.training.stage_state import StageState
+from dglkgmix.training.stages import stages
+from dglkgmix.training.trainer import Trainer
+
+# Dropouts of TuckER on FB15k-237 (its authors').
+TUCKER = {"input_dropout": 0.3, "hidden_dropout1": 0.4, "hidden_dropout2": 0.5}
+
+
+def settings(
+    decoder: str = "conve",
+    regime: str = "1-n",
+    batch: int = 128,
+    strategy: str = "standard",
+    *,
+    dim: int = 200,
+    device: str = "cpu",
+    precision: str = "auto",
+    **training: Any,
+) -> Config:
+    """One stage with the paper's sizes."""
+    model = TUCKER if decoder == "tucker" else {}
+    loss = "ce" if strategy == "logit-adjustment" else "bce"
+    return Config(
+        model=ModelConfig(decoder=decoder, entity_dim=dim, **model),  # type: ignore[arg-type]
+        training=TrainingConfig(
+            **{"epochs": 1, "lr": 1e-3, "loss": loss, **training},
+            regime=regime,  # type: ignore[arg-type]
+            batch_size=batch,
+        ),
+        strategy=StrategyConfig(name=strategy),  # type: ignore[arg-type]
+        pretrain=PretrainConfig(enabled=False),
+        swa=SwaConfig(enabled=False),
+        runtime=RuntimeConfig(device=device, precision=precision),  # type: ignore[arg-type]
+    )
+
+
+def begin(kg: KnowledgeGraph, config: Config) -> StageLoop:
+    """The loop of the only stage, with fresh weights."""
+    settled = Trainer.check(kg, config)
+    (stage,) = stages(settled)
+    model = LinkPredictor.build(stage.model, kg, seed=1).to(settled.runtime.device)
+    work = StageState(stage, model)
+    return StageLoop(kg, work, settled.runtime, seed=1, progress=Progress())
+
+
+class Steps:
+    """Batches of epoch after epoch; the memory allocator set as the command line sets it."""
+
+    def __init__(self, kg: KnowledgeGraph, config: Config) -> None:
+        keep_freed_memory()
+        self.loop = begin(kg, config)
+        self.loop.work.model.train()
+        self._device = torch.device(config.runtime.device)
+        self._batches = self._endless()
+
+    def __call__(self, count: int) -> dict[str, Any]:
+        """Make ``count`` steps."""
+        meter = EpochMeter("bench", 1, self.loop.work.lr, interval=32)
+        with seeded(1, self._device):
+            for _ in range(count):
+                self.loop._batch(next(self._batches), meter)
+        row = meter.row(valid_mrr=None, averaged=0)
+        return {
+            "batches_of_epoch": len(self.loop),
+            "positives": row.positives,
+            "loss": row.loss,
+        }
+
+    def _endless(self) -> Iterator[Any]:
+        epoch = 0
+        while True:
+            epoch += 1
+            yield from self.loop._draw(epoch)

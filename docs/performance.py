@@ -1,0 +1,251 @@
+"""``make performance``: the tables of docs/performance.md, from the JSON of the benchmarks.
+
+``python docs/performance.py --take FOLDER`` first copies the JSON that ``make bench`` left there.
+Each table stands between two comments that name it; a part that has not been measured has no table,
+and its section is left out.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).resolve().parent
+PAGE = HERE / "performance.md"
+FOLDER = HERE / "results" / "performance"
+Row = dict[str, Any]
+
+
+def load(name: str) -> dict[str, Any] | None:
+    """The JSON of a part, or None where it has not been measured."""
+    path = FOLDER / f"{name}.json"
+    return json.loads(path.read_text(encoding="utf-8")) if path.exists() else None
+
+
+def seconds(value: float | None) -> str:
+    """Three digits, with a unit."""
+    if value is None:
+        return ""
+    for factor, unit in ((1, "s"), (1e3, "ms"), (1e6, "µs")):
+        if value * factor >= 1:
+            return f"{value * factor:.3g} {unit}" if value < 1000 else f"{value:,.0f} s"
+    return f"{value * 1e9:.3g} ns"
+
+
+def times(value: float | None) -> str:
+    """A ratio."""
+    return "" if value is None else f"{value:.2f}×"
+
+
+def markdown(columns: list[str], rows: list[list[str]]) -> str:
+    """A table."""
+    lines = [columns, ["---"] * len(columns), *rows]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def machine() -> str:
+    """What every part was measured on; they must agree in what matters."""
+    seen = {}
+    for path in sorted(FOLDER.glob("*.json")):
+        found = json.loads(path.read_text(encoding="utf-8"))["machine"]
+        key = (found["processor"], found["cores"], found["threads"], found["native_bf16"])
+        seen.setdefault(key, found)
+    return "\n".join(
+        f"- {m['processor']}, {m['cores']} cores, {m['threads']} threads, "
+        f"{'with' if m['native_bf16'] else 'without'} native bf16; {m['matmul_gflops_fp32']:.0f} "
+        f"GFLOP/s in a float32 product of 2,048 × 2,048; PyTorch {m['torch']}, "
+        f"Python {m['python']}"
+        for m in seen.values()
+    )
+
+
+def training(rows: list[Row]) -> str:
+    """Decoders beside the textbook."""
+    return markdown(
+        ["", "graph", "batch", "an epoch", "textbook", "ratio"],
+        [
+            [
+                row["case"], row["graph"], str(row["batch"]), seconds(row["ours"]["epoch_seconds"]),
+                seconds(row.get("textbook", {}).get("epoch_seconds")), times(row.get("ratio")),
+            ]
+            for row in rows
+            if "to_standard" not in row
+        ],
+    )  # fmt: skip
+
+
+def strategies(rows: list[Row]) -> str:
+    """Strategies in both regimes, beside the standard one."""
+    return markdown(
+        ["", "graph", "an epoch", "to standard"],
+        [
+            [row["case"], row["graph"], seconds(row["ours"]["epoch_seconds"]),
+             times(row["to_standard"])]
+            for row in rows
+            if "to_standard" in row
+        ],
+    )  # fmt: skip
+
+
+def profiles(rows: list[Row]) -> str:
+    """Shares of a step."""
+    shares = [name for name in rows[0] if name not in ("case", "graph", "batch")]
+    return markdown(
+        ["", "graph", *shares],
+        [
+            [row["case"], row["graph"], *(f"{100 * row[name]:.0f} %" for name in shares)]
+            for row in rows
+        ],
+    )
+
+
+def evaluation(rows: list[Row]) -> str:
+    """Ranking a test set."""
+    return markdown(
+        ["", "graph", "queries", "time", "to dglkgmix", "triples measured"],
+        [
+            [row["case"], row["graph"], f"{row['queries']:,}", seconds(row["seconds"]),
+             times(row.get("times_ours")), f"{row['units']:,}"]
+            for row in rows
+        ],
+    )  # fmt: skip
+
+
+def partners(rows: list[Row]) -> str:
+    """Drawing mixing partners."""
+    return markdown(
+        ["graph", "triples", "synthetic samples", "dglkgmix", "plain Python", "ratio"],
+        [
+            [row["graph"], f"{row['triples']:,}", f"{row['samples']:,}",
+             seconds(row["ours"]["epoch_seconds"]), seconds(row["plain"]["epoch_seconds"]),
+             times(row["ratio"])]
+            for row in rows
+        ],
+    )  # fmt: skip
+
+
+def memory(rows: list[Row]) -> str:
+    """Peak memory."""
+    return markdown(
+        ["", "graph", "entities", "training triples", "peak memory", "triples a second"],
+        [
+            [row["case"], row["graph"], f"{row['entities']:,}", f"{row['triples']:,}",
+             f"{row['peak_gib']:.2f} GiB",
+             f"{row['triples_a_second']:,.0f}" if "triples_a_second" in row else ""]
+            for row in rows
+        ],
+    )  # fmt: skip
+
+
+def growth(rows: list[Row]) -> str:
+    """Exponents."""
+    return markdown(
+        ["", "grows with", "from", "to", "time at the first", "at the last", "exponent"],
+        [
+            [row["what"], row["grows"], f"{row['sizes'][0]:,}", f"{row['sizes'][-1]:,}",
+             seconds(row["seconds"][0]), seconds(row["seconds"][-1]), f"{row['exponent']:.2f}"]
+            for row in rows
+        ],
+    )  # fmt: skip
+
+
+def loading(rows: list[Row]) -> str:
+    """From files to degrees."""
+    return markdown(
+        ["graph", "entities", "edges with reciprocals", "edge types", "time", "peak memory"],
+        [
+            [row["graph"], f"{row['entities']:,}", f"{row['edges']:,}", f"{row['edge_types']:,}",
+             seconds(row["seconds_total"]), f"{row['peak_gib']:.2f} GiB"]
+            for row in rows
+        ],
+    )  # fmt: skip
+
+
+# Heading, the JSON's name and its tables.
+SECTIONS: tuple[tuple[str, str, tuple[Callable[[list[Row]], str], ...]], ...] = (
+    ("Training", "training", (training, strategies)),
+    ("Where a step's time goes", "profiles", (profiles,)),
+    ("Evaluation", "evaluation", (evaluation,)),
+    ("Mixing partners", "partners", (partners,)),
+    ("Memory", "memory", (memory,)),
+    ("How cost grows", "growth", (growth,)),
+    ("Loading", "loading", (loading,)),
+)
+# What each section measures, and how.
+WORDS = {
+    "training": """
+A stated number of batches after a warm-up, scaled to the epoch by the number of its batches; the
+median of several turns, in which both sides alternate in processes of their own. The textbook is
+`bench/textbook.py`: float32, dense targets from a prebuilt index,
+`binary_cross_entropy_with_logits`, Adam as it comes. TuckER's dropouts are .3, .4 and .5; mixup has
+η = k = 5 and K = 100.
+""",
+    "profiles": """
+Shares of the operators' own time. The products are the floor: in the same precision no version can
+be faster than their share allows, and a processor that multiplies bf16 natively, which `precision =
+"auto"` then takes, mostly shortens them.
+""",
+    "evaluation": """
+Filtered ranks of the test set, both directions. The sides share the weights of a DistMult and find
+the same MRR; the slower ones rank a part of the triples, and their time is scaled.
+""",
+    "partners": """
+All partners of an epoch. The plain side walks over 20,000 triples with `random.sample`, scaled to
+all.
+""",
+    "memory": """
+Peak resident memory of a process that does nothing else. ConvE 1-N is a whole training of one
+epoch, from the files to the ranks of both splits. In 1-K a number of batches is trained, the epoch
+ended, a state saved and 100 validation triples ranked. Where a batch reads few rows of the entity
+table, the others wait until they are read (`dglkgmix/training/row_adam.py`): Adam's result, without
+its passes over a million rows at every step.
+""",
+    "growth": """
+One size varied at a time on generated graphs, else 15,000 entities, 200 relations, 100,000 triples,
+batch 128 and d = 200. The exponent is the slope in logarithms: 1 is proportional, 0 no growth.
+""",
+    "loading": """
+From the files to the DGL graph and all degrees, imports included, once.
+""",
+}
+HEAD = """# Performance
+
+What training, ranking and loading cost, beside a plain textbook version in PyTorch and PyKEEN's
+evaluator. `make bench` measures all of it in about a quarter of an hour on two idle cores, and
+this page is made of its JSON (`docs/results/performance`), which also holds every single turn.
+
+Measured on:
+
+{machine}
+"""
+
+
+def render() -> str:
+    """The page, with the sections that have been measured."""
+    parts = [HEAD.format(machine=machine())]
+    for heading, name, tables in SECTIONS:
+        found = load(name)
+        if found is not None:
+            shown = [table(found["rows"]) for table in tables]
+            parts.append("\n".join([f"## {heading}", WORDS[name], "\n\n".join(shown), ""]))
+    return "\n".join(parts)
+
+
+def main() -> None:
+    """Write the page."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--take", type=Path, help="folder with new JSON")
+    options = parser.parse_args()
+    if options.take is not None:
+        FOLDER.mkdir(parents=True, exist_ok=True)
+        for path in sorted(options.take.glob("*.json")):
+            shutil.copy(path, FOLDER / path.name)
+    PAGE.write_text(render(), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
