@@ -31,7 +31,7 @@ define environment
 	@touch $@
 endef
 
-.PHONY: help demo test check types docs coverage test-long test-dgl2 test-oldest test-newest clean
+.PHONY: help demo test check types docs coverage test-long test-dgl2 test-oldest test-newest bench performance clean
 
 # One thread a process: on the tests' small tensors, threads that wait for each other triple the work.
 test test-long test-dgl2 test-oldest test-newest coverage: export OMP_NUM_THREADS := 1
@@ -66,6 +66,14 @@ types: $(VENV)/dev.stamp ## types alone
 docs: .venv-docs/docs.stamp ## the documentation site, in build/site; warnings are errors
 	NO_MKDOCS_2_WARNING=1 .venv-docs/bin/mkdocs build --quiet
 	@echo "Open build/site/index.html"
+
+# Timings and memory, side by side, on an idle machine; parts that are in build/bench are passed over.
+bench: $(VENV)/dev.stamp ## all benchmarks, about a quarter of an hour; JSON in build/bench
+	$(BIN)/python -m bench
+
+# From docs/results/performance/*.json; what `make bench` left is taken there first.
+performance: $(VENV)/dev.stamp ## the page of the benchmarks' results
+	$(BIN)/python docs/performance.py --take build/bench
 
 # With DGL 2.1.0 on the same Python.
 test-dgl2: .venv-dgl2/dev.stamp ## the tests beside DGL 2.1.0, in an environment of its own
