@@ -13,16 +13,14 @@ from dglkgmix.errors import ConfigError
 T = TypeVar("T")
 
 
-class NonEmpty(click.ParamType):
+class NonEmpty(click.types.StringParamType):
     """A text that is not empty, as an unset variable of the shell would make it."""
-
-    name = "text"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """The text, or a usage error."""
         if not str(value).strip():
             self.fail("is empty", param, ctx)
-        return value
+        return super().convert(value, param, ctx)
 
 
 class OutPath(click.Path):

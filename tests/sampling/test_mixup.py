@@ -52,6 +52,13 @@ def test_same_generator_state_same_lambda() -> None:
     assert draws[0].dtype == torch.float32
 
 
+def test_draws_do_not_come_again() -> None:
+    """A generator's draws are as many as its states, not a hundred or so."""
+    generator = torch.Generator().manual_seed(0)
+    drawn = torch.cat([draw_lambda(1, 1.0, generator=generator) for _ in range(500)])
+    assert len(drawn.unique()) == 500
+
+
 def test_nothing_to_draw() -> None:
     assert draw_lambda(0, 1.0, generator=generator()).shape == (0,)
     assert mix(torch.empty(0, 3), torch.empty(0, 3), torch.empty(0)).shape == (0, 3)
