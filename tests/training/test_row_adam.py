@@ -82,6 +82,31 @@ def test_gradients_as_small_as_epsilon() -> None:
     torch.testing.assert_close(pair.waiting[0], pair.plain[0], atol=1e-3, rtol=0)
 
 
+def test_rows_that_are_read_but_get_no_gradient() -> None:
+    pair = Pair()
+    for number in range(40):
+        pair.rows.catch_up(torch.arange(number % 7, ROWS // 2, 3))
+        pair.step()
+        if number % 5 == 0:
+            pair.rows.catch_up(torch.arange(4))
+    pair.check()
+
+
+def test_a_rate_that_has_decayed_to_nothing_moves_nothing() -> None:
+    pair = Pair()
+    for rate in (0.01, 0.0, 0.0, 0.0):
+        for optimizer in (pair.adam, pair.rows):
+            optimizer.param_groups[0]["lr"] = rate
+        pair.step()
+    pair.check()
+    for optimizer in (pair.adam, pair.rows):
+        optimizer.param_groups[0]["lr"] = 0.0
+    pair.rows.settle()
+    for _ in range(3):
+        pair.step()
+    pair.check()
+
+
 def test_what_is_remembered_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_HORIZON", 7)
     pair = Pair()
