@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from dglkgmix.cli.common import emit_json, json_option, printable
 from dglkgmix.cli.outputs import OUT_FOLDER, NonEmpty
 from dglkgmix.errors import ConfigError
+
+if TYPE_CHECKING:
+    from dglkgmix.experiments.tune import Goal
 
 
 @click.command(
@@ -31,7 +34,7 @@ from dglkgmix.errors import ConfigError
     default="mrr",
     help="Validation MRR, that of the low degree bin, or both.",
 )
-@click.option("--weight", type=float, default=0.5, help="Of the low bin in the mix.")
+@click.option("--weight", type=float, help="Of the low bin in the mix.  [default: 0.5]")
 @click.option("--recipe", type=NonEmpty(), metavar="NAME", help="What trials start from.")
 @click.option("--set", "sets", multiple=True, metavar="K=V", help="An option of every trial.")
 @click.option("--sampler-seed", type=int, help="Repeatable choices, in a single process.")
@@ -70,15 +73,13 @@ def tune(source: str | None, space: str, **options: Any) -> None:
 
 def _search(text: str, source: str, where: str, options: dict[str, Any]) -> dict[str, Any]:
     from dglkgmix.experiments.space import parse_space
-    from dglkgmix.experiments.tune import Goal, Search, search, starting_point
-    from dglkgmix.training.config_io import apply_overrides
+    from dglkgmix.experiments.tune import Search, search, starting_point
 
     space = parse_space(text, where)
-    base = apply_overrides(starting_point(space, source, options["recipe"]), options["sets"])
     plan = Search(
-        base,
+        starting_point(space, source, options["recipe"], options["sets"]),
         space,
-        Goal(options["objective"], options["weight"]),
+        _goal(options["objective"], options["weight"]),
         options["out"],
         options["storage"],
         options["sampler_seed"],
@@ -89,6 +90,16 @@ def _search(text: str, source: str, where: str, options: dict[str, Any]) -> dict
             click.echo(line, err=True)
 
     return search(plan, options["trials"], say)
+
+
+def _goal(objective: Any, weight: float | None) -> Goal:
+    from dglkgmix.experiments.tune import Goal
+
+    if weight is None:
+        return Goal(objective)
+    if objective != "mix":
+        raise ConfigError(f"--weight has no use with --objective {objective}: it is for mix")
+    return Goal(objective, weight)
 
 
 def _print(found: dict[str, Any], as_json: bool) -> None:

@@ -5,30 +5,34 @@ from __future__ import annotations
 import dataclasses
 import fcntl
 import hashlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 from dglkgmix.errors import ConfigError, DependencyError, DglkgmixError, StorageError
+from dglkgmix.evaluation.queries import evaluation_queries
 from dglkgmix.experiments.execute import load_graph, train_or_resume
 from dglkgmix.experiments.plan import digest, pretraining_config, set_options, slug
 from dglkgmix.experiments.recipes import load_recipe
 from dglkgmix.experiments.space import Space
 from dglkgmix.files import write_atomic
+from dglkgmix.kg.degrees import DegreeBins
+from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.run import Run
 from dglkgmix.training import launch
 from dglkgmix.training.config import Config
-from dglkgmix.training.config_io import dumps, set_option
+from dglkgmix.training.config_io import apply_overrides, dumps, set_option
 from dglkgmix.training.defaults import resolve
 from dglkgmix.training.history import Row
 from dglkgmix.training.progress import Progress
 from dglkgmix.training.results import Result
 from dglkgmix.training.stages import MAIN
-from dglkgmix.training.validation import validate
+from dglkgmix.training.validation import validate, validate_alone
 
 Objective = Literal["mrr", "low", "mix"]
+LOW = "low"
 TRIALS, PRETRAINED, BEST, STUDY = "trials", "pretrained", "best.toml", "study.db"
 ERROR = "error"
 # What ends a trial and not the search.
@@ -51,20 +55,24 @@ class Goal:
         if not 0 <= self.weight <= 1:
             raise ConfigError(f"weight must lie in [0, 1], not {self.weight}")
 
-    def value(self, valid: dict[str, Any] | None) -> float:
-        """The goal's value for an account of the validation split.
+    def check(self, kg: KnowledgeGraph) -> None:
+        """Refuse data that tell no trial from another.
 
         Raises:
-            ConfigError: the data has no validation triples to choose by.
+            ConfigError: there are no validation triples, or none that the objective asks for.
         """
-        if valid is None:
+        queries = evaluation_queries(kg, "valid")
+        if not len(queries):
             raise ConfigError("the data has no validation triples to choose settings by")
-        mrr: float = valid["overall"]["mrr"]
-        if self.objective == "mrr":
-            return mrr
-        low = valid["bins"]["low"]["mrr"]
-        if low is None:
+        counts = DegreeBins().count(kg.degrees.tail_relation(queries.answers, queries.relations))
+        if self.objective != "mrr" and not counts[LOW]:
             raise ConfigError("no validation query falls into the low bin: take --objective mrr")
+
+    def value(self, valid: dict[str, Any]) -> float:
+        """The goal's value for an account of the validation split of data that passed the check."""
+        mrr, low = valid["overall"]["mrr"], valid["bins"][LOW]["mrr"]
+        if self.objective == "mrr":
+            return float(mrr)
         return float(
             low if self.objective == "low" else (1 - self.weight) * mrr + self.weight * low
         )
@@ -102,13 +110,24 @@ class Search:
         return self.out / TRIALS / f"{self.study_name}-{number:05}"
 
 
-def starting_point(space: Space, source: str, recipe: str | None = None) -> Config:
-    """The settings that trials start from: recipe, then ``[settings]`` of the space."""
+def starting_point(
+    space: Space, source: str, recipe: str | None = None, overrides: Sequence[str] = ()
+) -> Config:
+    """The settings that trials start from: recipe, ``[settings]`` of the space, then overrides.
+
+    Raises:
+        ConfigError: a value that an option cannot take, or an override of what is searched over.
+    """
     name = recipe or space.recipe
     config = Config() if name is None else load_recipe(name)
     options = space.settings | {"data.source": source}
     config = set_options(config, options, where="[settings]")
     validate(config)
+    for option in (text.partition("=")[0].strip() for text in overrides):
+        if option in space.choices:
+            raise ConfigError(f"--set {option}: it is searched over, in [space]: leave it out")
+    config = apply_overrides(config, overrides)
+    validate_alone(config)
     return config
 
 
@@ -127,10 +146,12 @@ def search(
 
     Raises:
         DependencyError: Optuna is not installed.
+        ConfigError: data without the validation triples that the goal asks for.
         StorageError: the storage cannot be reached.
     """
     optuna = _optuna()
     kg = load_graph(plan.base.data)
+    plan.goal.check(kg)
     plan.out.mkdir(parents=True, exist_ok=True)
     study = _study(optuna, plan)
     while _finished(optuna, study) < trials:
@@ -149,6 +170,7 @@ def _trial(optuna: Any, plan: Search, kg: Any, trial: Any) -> float:
         validate(config)
         config = _with_shared_first_stage(plan, resolve(config, kg))
         result = _run(plan, kg, config, trial.number, _Pruner(optuna, trial))
+        assert result.valid is not None  # noqa: S101 - the data passed the goal's check
         return plan.goal.value(result.valid)
     except FAILURES as error:
         kind = "" if isinstance(error, DglkgmixError) else f"{type(error).__name__}: "

@@ -75,6 +75,10 @@ def test_no_completed_trial_is_a_failure(space, tmp_path, monkeypatch):
         (["--space", "paper-conve", "--out", "x"], "SOURCE is missing"),
         (["world", "--space", "paper-conve"], "--out is missing"),
         (["world", "--space", "paper-cnve", "--out", "x"], "did you mean paper-conve"),
+        (
+            ["world", "--space", "paper-conve", "--out", "x", "--weight", "0.3"],
+            "--weight has no use with --objective mrr",
+        ),
     ],
 )
 def test_what_is_missing_is_named(arguments, message):

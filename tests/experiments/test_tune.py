@@ -139,12 +139,38 @@ def test_goals():
     assert Goal().value(valid) == 0.4
     assert Goal("low").value(valid) == 0.1
     assert Goal("mix", 0.25).value(valid) == pytest.approx(0.75 * 0.4 + 0.25 * 0.1)
-    with pytest.raises(ConfigError, match="no validation triples"):
-        Goal().value(None)
-    with pytest.raises(ConfigError, match="no validation query falls into the low bin"):
-        Goal("mix").value({"overall": {"mrr": 0.4}, "bins": {"low": {"mrr": None}}})
     with pytest.raises(ConfigError, match="weight must lie in"):
         Goal("mix", 1.5)
+
+
+@pytest.mark.parametrize(
+    ("valid", "goal", "message"),
+    [
+        ("", Goal(), "no validation triples"),
+        ("c\tr\tb\n", Goal("low"), "no validation query falls into the low bin"),
+        ("c\tr\tb\n", Goal("mix"), "no validation query falls into the low bin"),
+    ],
+)
+def test_data_without_the_triples_to_choose_by_are_refused_at_once(tmp_path, valid, goal, message):
+    folder = tmp_path / "data"
+    folder.mkdir()
+    # b is the tail of ten triples, and c, the head that is asked for, of none.
+    train = "".join(f"a{number}\tr\tb\n" for number in range(10)) + "c\ts\ta0\n"
+    (folder / "train.txt").write_text(train)
+    if valid:
+        (folder / "valid.txt").write_text(valid)
+    with pytest.raises(ConfigError, match=message):
+        search(plan_of(tmp_path / "out", folder, goal=goal), 1)
+    assert not (tmp_path / "out").exists()
+
+
+def test_overrides_of_all_trials_are_checked(data):
+    space = parse_space(SPACE)
+    assert starting_point(space, str(data), None, ["training.epochs=7"]).training.epochs == 7
+    with pytest.raises(ConfigError, match=r"--set training\.lr: it is searched over"):
+        starting_point(space, str(data), None, ["training.lr = 0.1"])
+    with pytest.raises(ConfigError, match="batch_size must be 1 or more"):
+        starting_point(space, str(data), None, ["training.batch_size=0"])
 
 
 def test_a_storage_that_cannot_be_opened_is_named(data, tmp_path):
