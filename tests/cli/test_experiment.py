@@ -7,7 +7,7 @@ from dglkgmix.cli import experiment as module
 from dglkgmix.cli.experiment import experiment
 from dglkgmix.errors import ConfigError
 from dglkgmix.experiments.estimate import Estimate
-from dglkgmix.experiments.grid import experiment_text
+from dglkgmix.experiments.grid import experiment_text, packaged_experiments
 from dglkgmix.kg.graph import KnowledgeGraph
 
 TEXT = """
@@ -113,6 +113,12 @@ def test_packaged_experiments_can_be_shown():
     assert invoke("paper-main", "--show").stdout == experiment_text("paper-main")
     found = invoke("paper-mian", "--show")
     assert "did you mean paper-main" in str(found.exception)
+
+
+def test_help_names_every_packaged_experiment():
+    text = experiment.help
+    assert text is not None
+    assert [name for name in packaged_experiments() if name not in text] == []
 
 
 def test_help_has_an_example_and_no_heavy_import():
