@@ -27,16 +27,6 @@ def test_some_entities_by_position() -> None:
         vectors.entity(torch.tensor([0]))  # was not encoded
 
 
-def test_sparse_gradients() -> None:
-    table = ENTITIES.clone().requires_grad_()
-
-    Vectors(table, RELATIONS, sparse=True).entity(torch.tensor([1, 1])).sum().backward()
-
-    assert table.grad is not None
-    assert table.grad.is_sparse
-    assert table.grad.to_dense().tolist() == [[0.0, 0.0], [2.0, 2.0], [0.0, 0.0], [0.0, 0.0]]
-
-
 def test_encoder_holds_the_tables() -> None:
     encoder = Lookup(4, 6, 3, 2)
 

@@ -73,16 +73,6 @@ def test_entities_in_another_order(graph) -> None:
     torch.testing.assert_close(scores, model.score(vectors, query, CANDIDATES))
 
 
-def test_sparse_gradients_where_the_vectors_ask_for_them(graph) -> None:
-    model = build(graph, "distmult", bias=False)
-    vectors = dataclasses.replace(model.encode(), sparse=True)
-    vectors = TableVectors.of(vectors)
-    query = model.query(vectors, torch.arange(6), torch.zeros(6, dtype=torch.long))
-    scores_of_candidates(model, vectors, query, CANDIDATES, with_bias=False).sum().backward()
-    assert model.encoder.entity_table.grad.is_sparse
-    assert not model.encoder.relation_table.grad.is_sparse
-
-
 @pytest.mark.parametrize("decoder", ["distmult", "tucker", "transe"])
 def test_vectors_are_what_they_were(graph, decoder: str) -> None:
     model = build(graph, decoder, bias=False)
