@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import click
@@ -33,4 +34,10 @@ def demo(out: Path, *, seed: int, overwrite: bool, quiet: bool) -> None:
         out, overwrite=overwrite, seed=seed, progress=make_progress(quiet=quiet), say=click.echo
     )
     click.echo(f"\nReport: {out / 'report.html'}")
-    click.echo(f"Ask more: dglkgmix predict {out / 'mixup'} --head Kenya --relation borders")
+    click.echo(f"Ask more: {_called()} predict {out / 'mixup'} --head Kenya --relation borders")
+
+
+def _called() -> str:
+    """The command as it was typed: in an environment that is not active, with its path."""
+    typed = Path(sys.argv[0])
+    return str(typed) if typed.name == "dglkgmix" else "dglkgmix"

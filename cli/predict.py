@@ -93,6 +93,10 @@ def _same(out: Path | None, queries: Path) -> bool:
     return out is not None and out.resolve() == queries.resolve()
 
 
+# Validation triples below which a fitted probability may be anything.
+_FEW = 50
+
+
 def _many(
     run: Path,
     queries: Path,
@@ -136,6 +140,12 @@ def _predictor(path: Path, bins: Any, out: Path | None) -> Predictor:
     if out is not None:
         check_ending(out)
     run = Run.open(path)
+    if 0 < len(run.kg.valid) < _FEW:
+        click.echo(
+            f"Warning: probabilities were fitted on {len(run.kg.valid)} validation triples, "
+            "too few to be taken at their word",
+            err=True,
+        )
     return Predictor(run.kg, ModelScorer(run.model), run.calibration(), bins)
 
 

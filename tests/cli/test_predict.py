@@ -141,3 +141,12 @@ def test_nothing_left_is_said(make_run):
 
 def test_help_has_an_example():
     assert "Example: dglkgmix predict" in call(predict, "--help").stdout
+
+
+def test_probabilities_of_a_few_validation_triples_are_warned_of(run, monkeypatch):
+    """The run has three; from as many as wanted on, nothing is said."""
+    said = "probabilities were fitted on 3 validation triples"
+    query = ("--head", "e2", "--relation", "next")
+    assert said in call(predict, run, *query).stderr
+    monkeypatch.setattr("dglkgmix.cli.predict._FEW", 3)
+    assert call(predict, run, *query).stderr == ""
