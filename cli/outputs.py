@@ -55,13 +55,17 @@ def check_new(path: Path | None, option: str, *, overwrite: bool) -> None:
         overwrite: whether an existing file may be replaced.
 
     Raises:
-        ConfigError: the file exists and ``overwrite`` is not set, it is part of a run, or
-            ``--overwrite`` is given without anything to write.
+        ConfigError: the file exists and ``overwrite`` is not set, it is part of a run, its folder
+            does not exist, or ``--overwrite`` is given without anything to write.
     """
     if path is None:
         if overwrite:
             raise ConfigError(f"--overwrite has no use without {option}")
         return
+    if not path.parent.is_dir():
+        raise ConfigError(
+            f"{option} {path}: the folder {path.parent} does not exist: make it first"
+        )
     if path.exists() and not overwrite:
         raise ConfigError(f"{option} {path}: exists; choose another name, or pass --overwrite")
     for folder in (path.parent, path.parent.parent):

@@ -79,6 +79,11 @@ def test_what_stands_there_is_kept_unless_asked(tmp_path: Path) -> None:
         check_new(None, "--out", overwrite=True)
 
 
+def test_a_folder_that_is_missing_is_told_before_any_work(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"--out .*: the folder .*gone does not exist"):
+        check_new(tmp_path / "gone" / "answers.csv", "--out", overwrite=False)
+
+
 def test_a_file_of_a_run_is_never_replaced(tmp_path: Path) -> None:
     with RunFolder.create(tmp_path / "run") as folder:
         folder.write("ranks-test.parquet", b"ranks")
