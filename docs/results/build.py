@@ -129,7 +129,7 @@ def render() -> str:
 
 
 def take(folder: Path, name: str) -> None:
-    """Keep the results of an experiment's folder as NAME.json, without what is no result."""
+    """Keep the results of an experiment's folder as NAME.json, all in one line."""
     found = json.loads((folder / "results.json").read_text(encoding="utf-8"))
     text = json.dumps(found, indent=None, separators=(",", ":"), ensure_ascii=False)
     (HERE / f"{name}.json").write_text(text + "\n", encoding="utf-8")
