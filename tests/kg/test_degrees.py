@@ -144,14 +144,21 @@ def test_bins_of_other_edges_are_named_by_interval() -> None:
     assert bins.names == ("[0,1)", "[1,5)", "[5,inf)")
     assert bins.assign([0, 4, 5]).tolist() == [0, 1, 2]
     assert bins == DegreeBins([1, 5])
+    assert bins != DegreeBins([1, 6])
+    assert bins != (1, 5)
     assert len({bins, DegreeBins([1, 5]), DegreeBins()}) == 2
     assert repr(bins) == "DegreeBins((1, 5))"
 
 
-@pytest.mark.parametrize("edges", [[], [0, 5], [5, 5], [5, 1], [1.5], [True], [1, 2**63]])
+@pytest.mark.parametrize("edges", [[], [0, 5], [5, 5], [5, 1], [1.5], [True], [1, 2, 2**63]])
 def test_edges_that_make_no_bins(edges: list[int]) -> None:
     with pytest.raises(ConfigError, match="bins"):
         DegreeBins(edges)
+
+
+def test_one_edge_and_the_largest_are_edges() -> None:
+    assert DegreeBins([7]).names == ("[0,7)", "[7,inf)")
+    assert DegreeBins([1, 2**63 - 1]).assign([2**63 - 2, 2**63 - 1]).tolist() == [1, 2]
 
 
 @pytest.mark.parametrize("text", ["", "1,,5", "a", "5,1", "1.5"])
@@ -186,6 +193,13 @@ def test_partners_against_their_definition() -> None:
     }.items():
         expected = [sum(f[2] == e[2] and f != e and legal(e, f) for f in edges) for e in edges]
         assert partner_counts(kg, rule).tolist() == expected
+
+
+def test_pairs_of_a_large_graph_are_told_apart() -> None:
+    """Two heads that are neighbours among a hundred thousand, each with a relation of its own."""
+    rows = torch.tensor([(0, 0, 99_999), (1, 1, 99_999)])
+    kg = KnowledgeGraph.from_arrays(rows, None, None, entities=100_000, relations=2)
+    assert partner_counts(kg, "strict")[:2].tolist() == [1, 1]
 
 
 def test_mixing_summary_of_the_toy_graph(kg: KnowledgeGraph) -> None:
