@@ -7,7 +7,7 @@ import logging
 from collections.abc import Sequence
 from pathlib import Path
 
-from dglkgmix.errors import DataError, UnknownNameError
+from dglkgmix.errors import ConfigError, DataError, UnknownNameError
 from dglkgmix.kg import catalog
 from dglkgmix.kg.download import Progress
 from dglkgmix.kg.graph import SPLITS, KnowledgeGraph
@@ -42,11 +42,17 @@ def load(
     a warning says so. ``progress`` hears of downloads, see :func:`dglkgmix.kg.catalog.fetch`.
 
     Raises:
+        ConfigError: ``options`` for a name of the catalog, whose files need none.
         UnknownNameError: neither a path nor a name of the catalog.
         DataError: a folder without train, two files for one split, or files that cannot be read.
     """
-    path = _locate(source, progress)
     options = options or ReadOptions()
+    if _is_name(source) and options != ReadOptions():
+        raise ConfigError(
+            f"{source}: how a data set of the catalog is written is known: columns, header, "
+            "delimiter and format are for files of your own"
+        )
+    path = _locate(source, progress)
     if path.is_dir():
         _keeps_splits(source, split, split_seed)
         return load_folder(path, options)
@@ -98,11 +104,15 @@ def find_split(folder: Path, split: str) -> Path | None:
     return found[0] if found else None
 
 
+def _is_name(source: str | Path) -> bool:
+    return isinstance(source, str) and catalog.is_known(source)
+
+
 def _locate(source: str | Path, progress: Progress | None) -> Path:
-    if isinstance(source, str) and catalog.is_known(source):
+    if _is_name(source):
         if Path(source).exists():
             _log.warning("reading the data set %s; for the path write ./%s", source, source)
-        return catalog.fetch(source, progress=progress)
+        return catalog.fetch(str(source), progress=progress)
     path = Path(source)
     if path.exists():
         return path

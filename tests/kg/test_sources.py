@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from dglkgmix.errors import DataError, UnknownNameError
+from dglkgmix.errors import ConfigError, DataError, UnknownNameError
 from dglkgmix.kg import sources
 from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.kg.options import ReadOptions
@@ -89,6 +89,13 @@ def test_reading_options_apply(tmp_path: Path) -> None:
 
 def test_a_name_of_the_catalog() -> None:
     assert load("world").num_entities > 600
+
+
+@pytest.mark.parametrize("given", [{"header": True}, {"delimiter": ","}])
+def test_a_name_of_the_catalog_needs_no_reading_options(given: dict[str, object]) -> None:
+    """A header would cost the first triple of every split."""
+    with pytest.raises(ConfigError, match="world: how a data set of the catalog is written is kn"):
+        load("world", options=ReadOptions(**given))
 
 
 def test_a_path_of_the_same_name(
