@@ -187,11 +187,13 @@ median of several turns, in which both sides alternate in processes of their own
     "profiles": """
 Shares of the operators' own time. The products are the floor: in the same precision no version can
 be faster than their share allows, and a processor that multiplies bf16 natively, which `precision =
-"auto"` then takes, mostly shortens them.
+"auto"` then takes, mostly shortens them. Where two thirds of a step are products, dropping all the
+rest would make it half as fast again and no more: that is what stands between these ratios and
+three times the textbook, whose products are the same.
 """,
     "evaluation": """
-Filtered ranks of the test set, both directions. The sides share the weights of a DistMult and find
-the same MRR; the slower ones rank a part of the triples, and their time is scaled.
+Filtered ranks of the test set, both directions. The sides share the weights of a DistMult; the
+slower ones rank a part of the triples, and their time is scaled.
 """,
     "partners": """
 All partners of an epoch. The plain side walks over 20,000 triples with `random.sample`, scaled to
@@ -218,7 +220,7 @@ What training, ranking and loading cost, beside a plain textbook version in PyTo
 evaluator. `make bench` measures all of it in about a quarter of an hour on two idle cores, and
 this page is made of its JSON (`docs/results/performance`), which also holds every single turn.
 
-Measured on:
+Measured on the following, while nothing but other work at idle priority ran:
 
 {machine}
 """
