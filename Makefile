@@ -31,10 +31,10 @@ define environment
 	@touch $@
 endef
 
-.PHONY: help demo test check types docs coverage test-long test-dgl2 test-oldest test-newest bench performance clean
+.PHONY: help demo test check types docs coverage test-long test-dgl2 test-oldest test-newest bench performance reliability fuzz mutants clean
 
 # One thread a process: on the tests' small tensors, threads that wait for each other triple the work.
-test test-long test-dgl2 test-oldest test-newest coverage: export OMP_NUM_THREADS := 1
+test test-long test-dgl2 test-oldest test-newest coverage reliability mutants: export OMP_NUM_THREADS := 1
 
 help: ## list the commands
 	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
@@ -75,6 +75,15 @@ bench: $(VENV)/dev.stamp ## all benchmarks, about a quarter of an hour; JSON in 
 performance: $(VENV)/dev.stamp ## the page of the benchmarks' results
 	$(BIN)/python docs/performance.py --take build/bench
 
+reliability: $(VENV)/dev.stamp ## kills, faults and foreign bytes; log in build/reliability.jsonl
+	$(BIN)/python -m tests.reliability
+
+fuzz: $(VENV)/fuzz.stamp ## two minutes of coverage-guided fuzzing of the text readers
+	$(BIN)/python -m tests.reliability.fuzz_text -max_total_time=120
+
+mutants: $(VENV)/dev.stamp ## small changes to the numeric core: do its tests notice?
+	$(BIN)/python -m tests.mutation
+
 # With DGL 2.1.0 on the same Python.
 test-dgl2: .venv-dgl2/dev.stamp ## the tests beside DGL 2.1.0, in an environment of its own
 	.venv-dgl2/bin/python $(PYTEST)
@@ -96,6 +105,10 @@ $(VENV)/runtime.stamp: $(STATED)
 $(VENV)/dev.stamp: $(STATED)
 	$(call environment,$(VENV),-c constraints.txt -e '.[dev]')
 	@touch $(VENV)/runtime.stamp
+
+$(VENV)/fuzz.stamp: $(STATED)
+	$(call environment,$(VENV),-c constraints.txt -e '.[dev,fuzz]')
+	@touch $(VENV)/dev.stamp $(VENV)/runtime.stamp
 
 .venv-docs/docs.stamp: $(STATED)
 	@mkdir -p build && sed -n '/^docs = \[/,/^\]/s/^ *"\(.*\)",$$/\1/p' pyproject.toml > build/docs.txt
