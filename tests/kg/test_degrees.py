@@ -184,6 +184,14 @@ def test_query_degrees_of_training_rows_with_duplicates() -> None:
     assert query_degrees(kg, "train").tolist() == [2, 2, 2, 1, 1, 1, 1, 1]
 
 
+def test_query_degrees_of_training_rows_are_those_of_any_split() -> None:
+    """Taken from the edges, in both directions, they are what a look-up by pair gives."""
+    kg = random_graph(9, 2, 120)
+    heads, relations, tails = kg.train.unbind(1)
+    answers, asked = torch.cat([tails, heads]), torch.cat([relations, relations + kg.num_relations])
+    assert torch.equal(query_degrees(kg, "train"), kg.degrees.tail_relation(answers, asked))
+
+
 def test_partners_against_their_definition() -> None:
     kg = random_graph(9, 2, 120)
     edges = kg.edges.tolist()
@@ -200,6 +208,10 @@ def test_pairs_of_a_large_graph_are_told_apart() -> None:
     rows = torch.tensor([(0, 0, 99_999), (1, 1, 99_999)])
     kg = KnowledgeGraph.from_arrays(rows, None, None, entities=100_000, relations=2)
     assert partner_counts(kg, "strict")[:2].tolist() == [1, 1]
+
+
+def test_thresholds_and_partners_may_exceed_every_degree(kg: KnowledgeGraph) -> None:
+    assert mixing_summary(kg, 1000, 1000, "any") == mixing_summary(kg, 2**63 - 1, 2**62, "any")
 
 
 def test_mixing_summary_of_the_toy_graph(kg: KnowledgeGraph) -> None:
