@@ -31,7 +31,7 @@ define environment
 	@touch $@
 endef
 
-.PHONY: help demo test check types docs coverage test-long test-dgl2 test-oldest test-newest bench performance reliability fuzz mutants clean
+.PHONY: help demo test check types docs results coverage test-long test-dgl2 test-oldest test-newest reliability fuzz mutants bench performance clean
 
 # One thread a process: on the tests' small tensors, threads that wait for each other triple the work.
 test test-long test-dgl2 test-oldest test-newest coverage reliability mutants: export OMP_NUM_THREADS := 1
@@ -40,7 +40,7 @@ help: ## list the commands
 	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
 
 demo: $(VENV)/runtime.stamp ## set up what is needed to run, then the demo
-	$(BIN)/dglkgmix demo
+	$(BIN)/dglkgmix demo --overwrite
 
 test: check ## set up everything, then style, types and tests
 	$(BIN)/python $(PYTEST)
@@ -67,13 +67,9 @@ docs: .venv-docs/docs.stamp ## the documentation site, in build/site; warnings a
 	NO_MKDOCS_2_WARNING=1 .venv-docs/bin/mkdocs build --quiet
 	@echo "Open build/site/index.html"
 
-# Timings and memory, side by side, on an idle machine; parts that are in build/bench are passed over.
-bench: $(VENV)/dev.stamp ## all benchmarks, about a quarter of an hour; JSON in build/bench
-	$(BIN)/python -m bench
-
-# From docs/results/performance/*.json; what `make bench` left is taken there first.
-performance: $(VENV)/dev.stamp ## the page of the benchmarks' results
-	$(BIN)/python docs/performance.py --take build/bench
+# From docs/results/*.json, which `dglkgmix experiment` measured; docs/results/build.py says how.
+results: $(VENV)/dev.stamp ## the page of results and its pictures, from their measurements
+	$(BIN)/python docs/results/build.py
 
 reliability: $(VENV)/dev.stamp ## kills, faults and foreign bytes; log in build/reliability.jsonl
 	$(BIN)/python -m tests.reliability
@@ -83,6 +79,14 @@ fuzz: $(VENV)/fuzz.stamp ## two minutes of coverage-guided fuzzing of the text r
 
 mutants: $(VENV)/dev.stamp ## small changes to the numeric core: do its tests notice?
 	$(BIN)/python -m tests.mutation
+
+# Timings and memory, side by side, on an idle machine; parts that are in build/bench are passed over.
+bench: $(VENV)/dev.stamp ## all benchmarks, about a quarter of an hour; JSON in build/bench
+	$(BIN)/python -m bench
+
+# From docs/results/performance/*.json; what `make bench` left is taken there first.
+performance: $(VENV)/dev.stamp ## the page of the benchmarks' results
+	$(BIN)/python docs/performance.py --take build/bench
 
 # With DGL 2.1.0 on the same Python.
 test-dgl2: .venv-dgl2/dev.stamp ## the tests beside DGL 2.1.0, in an environment of its own
