@@ -23,6 +23,7 @@ else:
 LAYERS = {
     "dglkgmix.errors": 0,
     "dglkgmix._dgl": 0,
+    "dglkgmix.parquet": 0,
     "dglkgmix.allocator": 0,
     "dglkgmix.files": 0,
     "dglkgmix.manifest": 0,

@@ -11,13 +11,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 from torch import Tensor
 
 from dglkgmix.errors import DataError, UnknownNameError
 from dglkgmix.evaluation.queries import DIRECTIONS, EvalQueries, evaluation_queries
 from dglkgmix.evaluation.rank_table import RANKS, RankTable
+from dglkgmix.parquet import read_checked
 
 if TYPE_CHECKING:
     from dglkgmix.kg.graph import KnowledgeGraph
@@ -142,9 +141,8 @@ def _text_rows(path: Path, delimiter: str) -> Iterator[Row]:
 
 def _parquet_rows(path: Path) -> Iterator[Row]:
     try:
-        table = pq.read_table(path)
-        table.validate(full=True)
-    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+        table = read_checked(path)
+    except DataError as error:
         raise DataError(f"{path}: cannot be read as Parquet: {error}") from error
     _check_columns(path, table.column_names)
     columns = [name for name in (*REQUIRED, *OPTIONAL) if name in table.column_names]

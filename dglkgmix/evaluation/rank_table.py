@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 
 from dglkgmix.errors import DataError
 from dglkgmix.evaluation.queries import DIRECTIONS, EvalQueries
+from dglkgmix.parquet import read_checked
 
 if TYPE_CHECKING:
     from dglkgmix.evaluation.ranking import Ranks
@@ -130,9 +131,8 @@ class RankTable:
     def from_bytes(cls, data: bytes, where: str | Path = "rank table") -> RankTable:
         """Read what :meth:`to_bytes` wrote; DataError where it is no rank table."""
         try:
-            table = pq.read_table(io.BytesIO(data))
-            table.validate(full=True)  # Codes beyond their dictionary are read from beyond it.
-        except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+            table = read_checked(io.BytesIO(data))
+        except DataError as error:
             raise DataError(f"{where}: not a Parquet file: {error}") from error
         missing = [name for name in SCHEMA.names if name not in table.column_names]
         if missing:

@@ -12,6 +12,7 @@ import torch
 
 from dglkgmix.errors import ConfigError
 from dglkgmix.kg.graph import KnowledgeGraph
+from dglkgmix.models.decoder import Decoder
 from dglkgmix.models.registry import build_decoder, table_dims
 from dglkgmix.training.config import Config, settled
 from dglkgmix.training.stages import Stage, stages
@@ -117,11 +118,16 @@ def gib(size: int) -> str:
     return f"{size / 2**30:,.1f} GiB" if size >= 2**30 // 10 else f"{size / 2**20:,.0f} MiB"
 
 
+def _decoder(stage: Stage) -> Decoder:
+    """The stage's decoder in sizes alone."""
+    with torch.device("meta"):
+        return build_decoder(stage.model)
+
+
 def _weights(stage: Stage, kg: KnowledgeGraph) -> Part:
     entity_dim, relation_dim = table_dims(stage.model)
     tables = kg.num_entities * (entity_dim + 1) + kg.num_query_relations * relation_dim
-    with torch.device("meta"):
-        decoder = sum(p.numel() for p in build_decoder(stage.model).parameters())
+    decoder = sum(p.numel() for p in _decoder(stage).parameters())
     copies = _COPIES + _STATE_COPIES + 2 * bool(stage.swa.enabled)
     return Part(
         copies * FLOAT * (tables + decoder),
@@ -133,8 +139,7 @@ def _weights(stage: Stage, kg: KnowledgeGraph) -> Part:
 def _batch(stage: Stage, kg: KnowledgeGraph) -> Part:
     training, dim = stage.training, settled(stage.model.entity_dim)
     size = settled(training.batch_size)
-    with torch.device("meta"):
-        rows = size * build_decoder(stage.model).largest
+    rows = size * _decoder(stage).largest
     if training.regime == "1-n":
         scores, what = size * kg.num_entities, f"{size} x {kg.num_entities:,} scores of a batch"
     else:

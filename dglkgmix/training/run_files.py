@@ -18,6 +18,7 @@ from dglkgmix.files import RunFolder
 from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.kg.vocabulary import Vocabulary
 from dglkgmix.models.registry import table_dims
+from dglkgmix.parquet import read_checked
 from dglkgmix.training import checkpoint
 from dglkgmix.training.config import Config, ModelConfig
 from dglkgmix.training.config_io import dumps, loads
@@ -242,9 +243,8 @@ def _parquet(table: pa.Table) -> bytes:
 
 def _read(folder: RunFolder, name: str, columns: list[str]) -> pa.Table:
     try:
-        table = pq.read_table(io.BytesIO(folder.read(name)))
-        table.validate(full=True)  # Codes beyond their dictionary would be read from beyond it.
-    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+        table = read_checked(io.BytesIO(folder.read(name)))
+    except DataError as error:
         raise CheckpointError(f"{folder.path / name}: not a Parquet file: {error}") from None
     missing = [column for column in columns if column not in table.column_names]
     if missing:
