@@ -61,7 +61,7 @@ class RankTable:
 
     def codes(self, columns: Iterable[str]) -> np.ndarray[Any, Any]:
         """(Q,) int64: equal where all the given columns of names are equal, from 0 up."""
-        combined = np.zeros(len(self), dtype=np.int64)
+        combined: np.ndarray[Any, Any] = np.zeros(len(self), dtype=np.int64)
         for column in columns:
             array = self.names(column)
             codes = np.asarray(array.indices.to_numpy(), dtype=np.int64)
