@@ -74,3 +74,11 @@ def test_low_precision_queries_are_scored_in_float(operands) -> None:
 def test_nothing_scored() -> None:
     empty = torch.empty(0, K, dtype=torch.long)
     assert candidate_scores(torch.randn(0, D), Table(torch.randn(E, D)), empty).shape == (0, K)
+
+
+def test_what_is_gathered_at_once_stays_within_the_block() -> None:
+    """As many rows as fit, and no more: here 81 of 100 candidates with 64 numbers each."""
+    wide = torch.empty(1000, 64), torch.empty(1000, 100)
+    sizes = {part.stop - part.start for part in module._blocks(wide[1], wide[0])}
+    assert sizes == {81}
+    assert 81 * 100 * 64 <= 2**19 < 82 * 100 * 64

@@ -85,3 +85,11 @@ class TestRowStatistics:
         gradients = dense.gradients(rows.sum() + picked.sum(), inputs)
         others = dense.gradients(expected[0].sum() + expected[1].sum(), inputs)
         torch.testing.assert_close(gradients, others, rtol=0, atol=0.05)
+
+
+@pytest.mark.parametrize(("limit", "room"), [(12, 12), (11, 6)], ids=["kept", "anew"])
+def test_room_for_all_scores_is_taken_up_to_the_limit_alone(monkeypatch, limit, room) -> None:
+    monkeypatch.setattr(products, "CPU_BLOCK", 6)
+    monkeypatch.setattr(partition, "KEPT_SCORES", limit)
+    scores = products.Products(torch.zeros(3, 1), torch.zeros(4, 1), None)
+    assert partition._Exponentials(scores, None)._buffer.numel() == room

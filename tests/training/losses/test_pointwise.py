@@ -113,6 +113,9 @@ class TestSoftplusAndSigmoid:
         assert float(softplus_sum_to_sigmoid_(work)) == pytest.approx(float(softplus(scores).sum()))
         torch.testing.assert_close(work, torch.sigmoid(scores))
 
+    def test_of_no_scores(self) -> None:
+        assert float(softplus_sum_to_sigmoid_(torch.empty(0))) == 0
+
     @pytest.mark.parametrize("wrong", [float("nan"), float("inf")])
     def test_numbers_that_are_none_show_in_the_sum(self, wrong: float) -> None:
         scores = torch.tensor([0.0, wrong, 1.0, 2.0, 3.0])

@@ -22,7 +22,7 @@ def operands() -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     return query, entities, bias
 
 
-@pytest.fixture(params=[1000, 12, 1])
+@pytest.fixture(params=[1000, 15, 12, 1])
 def block(request, monkeypatch) -> int:
     monkeypatch.setattr(module, "CPU_BLOCK", request.param)
     return request.param
@@ -31,7 +31,7 @@ def block(request, monkeypatch) -> int:
 def test_blocks_cover_all_entities_once(operands, block: int) -> None:
     blocks = Products(*operands).blocks()
     assert [i for part in blocks for i in range(E)[part]] == list(range(E))
-    assert len(blocks) == {1000: 1, 12: 3, 1: 10}[block]
+    assert len(blocks) == {1000: 1, 15: 2, 12: 3, 1: 10}[block]
     assert blocks[0].stop - blocks[0].start >= max(len(range(E)[part]) for part in blocks)
 
 
