@@ -59,6 +59,14 @@ def test_scores_and_gradients(operands, block: int, with_bias: bool) -> None:
         assert by_bias is None
 
 
+@pytest.mark.parametrize("factor", [1.0, 2.0])
+def test_gradients_are_scaled(operands, factor: float) -> None:
+    gradients = Gradients(Products(*operands), (True, False, True))
+    gradients.bias.fill_(5.0)
+    gradients.scale(torch.tensor(factor))
+    assert (gradients.bias == 5 * factor).all()
+
+
 def test_gradients_that_nobody_wants_are_not_made(operands) -> None:
     gradients = Gradients(Products(*operands), (False, True, False))
     assert (gradients.query, gradients.bias) == (None, None)
@@ -83,6 +91,7 @@ class TestPrecision:
     def test_the_widest_operand_decides(self, operands) -> None:
         query, entities, _ = operands
         assert product_dtype(query.float(), entities) is torch.double
+        assert product_dtype(query, entities.float()) is torch.double
         assert product_dtype(query.bfloat16(), entities.float()) is torch.float
 
     def test_autocast_decides_where_it_is_on(self, operands) -> None:

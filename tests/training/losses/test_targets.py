@@ -27,8 +27,13 @@ class TestTargets:
 
     @pytest.mark.parametrize(("smoothing", "mass"), [(0.1, 1.0), (0.1, -0.1), (0.5, 2.6)])
     def test_targets_outside_0_to_1_are_refused(self, smoothing: float, mass: float) -> None:
-        with pytest.raises(ConfigError, match=r"smoothing_mass .* over 5 entities"):
+        most = f"0 to {5 * smoothing:g}$"
+        with pytest.raises(ConfigError, match=rf"smoothing_mass .* over 5 entities .*{most}"):
             Targets.smoothed(smoothing, mass, 5)
+
+    def test_the_ends_of_what_is_allowed(self) -> None:
+        assert Targets.smoothed(1.0, "auto", 5) == Targets(0.2, 0.2)
+        assert Targets.smoothed(0.25, 0.0, 5) == Targets(0.75, 0.0)
 
     def test_the_largest_mass_is_allowed(self) -> None:
         assert Targets.smoothed(0.5, 2.5, 5) == Targets(1.0, 0.5)
@@ -41,7 +46,9 @@ class TestTargets:
 
 
 class TestSoftmaxSmoothing:
-    @pytest.mark.parametrize(("smoothing", "mass"), [(0.1, "auto"), (0.1, 0.1), (0.0, 1.0)])
+    @pytest.mark.parametrize(
+        ("smoothing", "mass"), [(0.1, "auto"), (0.1, 0.1), (0.0, 1.0), (1.0, 1.0)]
+    )
     def test_its_mass_is_its_smoothing(self, smoothing: float, mass) -> None:
         assert softmax_smoothing(smoothing, mass) == smoothing
 
