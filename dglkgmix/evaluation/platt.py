@@ -76,7 +76,8 @@ def _newton(x: Array, y: Array, slope: float | None) -> tuple[float, float]:
         gradient = (inputs.T @ (p - y) / len(y))[free]
         curvature = (inputs.T @ (inputs * (p * (1 - p))[:, None]) / len(y))[free, free]
         step = np.zeros(2)
-        step[free] = np.linalg.lstsq(curvature + 1e-14 * np.eye(len(gradient)), gradient)[0]
+        ridge = curvature + 1e-14 * np.eye(len(gradient))
+        step[free] = np.linalg.lstsq(ridge, gradient, rcond=None)[0]
         weights, improved = _line_search(inputs, y, weights, step, loss)
         if loss - improved <= 1e-15 * max(1.0, loss) or abs(weights[0]) > 2 * SLOPE[1]:
             break

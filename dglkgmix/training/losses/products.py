@@ -128,13 +128,8 @@ def places_in_blocks(
 def product_dtype(*operands: Tensor) -> torch.dtype:
     """The type that autocast multiplies these in; without autocast the widest of theirs."""
     kind = operands[0].device.type
-    if hasattr(torch, "get_autocast_dtype"):
-        if torch.is_autocast_enabled(kind):
-            return torch.get_autocast_dtype(kind)
-    elif kind == "cpu" and torch.is_autocast_cpu_enabled():  # PyTorch before 2.4
-        return torch.get_autocast_cpu_dtype()
-    elif kind == "cuda" and torch.is_autocast_enabled():
-        return torch.get_autocast_gpu_dtype()
+    if torch.is_autocast_enabled(kind):
+        return torch.get_autocast_dtype(kind)
     dtype = operands[0].dtype
     for operand in operands[1:]:
         dtype = torch.promote_types(dtype, operand.dtype)
