@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dglkgmix.cli.common import emit_json, json_option, printable
-from dglkgmix.cli.outputs import OUT_FOLDER, NonEmpty
+from dglkgmix.cli.outputs import OUT_FOLDER, NonEmpty, overwrite_option
 from dglkgmix.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 @click.option("--recipe", type=NonEmpty(), metavar="NAME", help="What trials start from.")
 @click.option("--set", "sets", multiple=True, metavar="K=V", help="An option of every trial.")
 @click.option("--sampler-seed", type=int, help="Repeatable choices, in a single process.")
+@overwrite_option("the best recipe of another search in --out; its trials stay")
 @click.option("--show-space", is_flag=True, help="Print the space file and stop.")
 @click.option("--quiet", is_flag=True, help="No progress on standard error.")
 @json_option
@@ -45,8 +46,10 @@ def tune(source: str | None, space: str, **options: Any) -> None:
     """Search for the settings of a model on SOURCE with Optuna, by validation.
 
     Started several times with the same --out, or on several machines with the same --storage, the
-    processes work on one study until it holds --trials trials. Hopeless trials are ended early.
-    The best settings are written to best.toml in --out: a recipe for `dglkgmix train --recipe`.
+    processes work on one study until it holds --trials trials. With --objective mrr, hopeless
+    trials are ended early; with another, all run to their end, as epochs are validated by MRR
+    alone. The best settings are written to best.toml in --out: a recipe for `dglkgmix train
+    --recipe`. A folder that holds a search of another objective, space or setting is refused.
 
     A space file lists what may vary, and what all trials share:
 
@@ -89,7 +92,7 @@ def _search(text: str, source: str, where: str, options: dict[str, Any]) -> dict
         if not options["quiet"]:
             click.echo(line, err=True)
 
-    return search(plan, options["trials"], say)
+    return search(plan, options["trials"], say, overwrite=options["overwrite"])
 
 
 def _goal(objective: Any, weight: float | None) -> Goal:

@@ -16,14 +16,15 @@ from dglkgmix.evaluation.queries import evaluation_queries
 from dglkgmix.experiments.execute import load_graph, train_or_resume
 from dglkgmix.experiments.plan import digest, pretraining_config, set_options, slug
 from dglkgmix.experiments.recipes import load_recipe
+from dglkgmix.experiments.search_record import claim
 from dglkgmix.experiments.space import Space
 from dglkgmix.files import write_atomic
 from dglkgmix.kg.degrees import DegreeBins
 from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.run import Run
 from dglkgmix.training import launch
-from dglkgmix.training.config import Config
-from dglkgmix.training.config_io import apply_overrides, dumps, set_option
+from dglkgmix.training.config import Config, RuntimeConfig
+from dglkgmix.training.config_io import apply_overrides, differences, dumps, set_option
 from dglkgmix.training.defaults import resolve
 from dglkgmix.training.history import Row
 from dglkgmix.training.progress import Progress
@@ -54,6 +55,11 @@ class Goal:
     def __post_init__(self) -> None:
         if not 0 <= self.weight <= 1:
             raise ConfigError(f"weight must lie in [0, 1], not {self.weight}")
+
+    @property
+    def prunes(self) -> bool:
+        """Whether a trial may end early: epochs are validated by the MRR of the whole split."""
+        return self.objective == "mrr"
 
     def check(self, kg: KnowledgeGraph) -> None:
         """Refuse data that tell no trial from another.
@@ -100,10 +106,25 @@ class Search:
     @property
     def study_name(self) -> str:
         """The same for every process of this search, another one for other settings."""
-        machine_free = dataclasses.replace(self.base, runtime=Config().runtime)
-        content = repr((dumps(machine_free), self.space.choices, self.goal))
+        content = repr((dumps(self._machine_free), self.space.choices, self.goal))
         key = hashlib.sha256(content.encode()).hexdigest()[:8]
         return f"{slug(self.base.data.source)}-{key}"
+
+    @property
+    def _machine_free(self) -> Config:
+        """Where a trial runs is no setting of it."""
+        runtime = RuntimeConfig(seed=self.base.runtime.seed, precision=self.base.runtime.precision)
+        return dataclasses.replace(self.base, runtime=runtime)
+
+    @property
+    def content(self) -> dict[str, str]:
+        """What makes this search another one, by name: goal, choices and settings."""
+        found = {"the objective": repr(self.goal.objective)}
+        if self.goal.objective == "mix":
+            found["its weight"] = repr(self.goal.weight)
+        found |= {f"[space] {key}": str(choice) for key, choice in self.space.choices.items()}
+        settings = differences(Config(), self._machine_free)
+        return found | {option: repr(value) for option, (_, value) in settings.items()}
 
     def run_folder(self, number: int) -> Path:
         """Where the run of a trial is."""
@@ -132,13 +153,19 @@ def starting_point(
 
 
 def search(
-    plan: Search, trials: int, say: Callable[[str], None] = lambda line: None
+    plan: Search,
+    trials: int,
+    say: Callable[[str], None] = lambda line: None,
+    *,
+    overwrite: bool = False,
 ) -> dict[str, Any]:
     """Run trials until the study has ``trials`` finished ones, those of other processes included.
 
     Several processes at the end of a search may finish a trial each, so that the study holds a
-    few more. A trial that fails is reported and counted; after each trial the best settings so far
-    are written to ``best.toml``.
+    few more. Where the goal is the MRR, trials that have no hope are ended early; a bin's MRR is
+    not known before the end, and may rise where the whole split's falls. A trial that fails is
+    reported and counted; after each trial the best settings so far are written to ``best.toml``,
+    with ``overwrite`` in place of another search's.
 
     Returns:
         ``study``, ``storage``, ``trials`` (finished), ``best`` (``number``, ``value``,
@@ -147,12 +174,15 @@ def search(
     Raises:
         DependencyError: Optuna is not installed.
         ConfigError: data without the validation triples that the goal asks for.
+        CheckpointError: the folder is another search's and ``overwrite`` is not set.
         StorageError: the storage cannot be reached.
     """
     optuna = _optuna()
     kg = load_graph(plan.base.data)
     plan.goal.check(kg)
     plan.out.mkdir(parents=True, exist_ok=True)
+    with _locked(plan.out / ".storage.lock"):
+        claim(plan.out, plan.content, BEST, overwrite=overwrite)
     study = _study(optuna, plan)
     while _finished(optuna, study) < trials:
         study.optimize(
@@ -169,7 +199,8 @@ def _trial(optuna: Any, plan: Search, kg: Any, trial: Any) -> float:
     try:
         validate(config)
         config = _with_shared_first_stage(plan, resolve(config, kg))
-        result = _run(plan, kg, config, trial.number, _Pruner(optuna, trial))
+        observers = [_Pruner(optuna, trial)] if plan.goal.prunes else []
+        result = _run(plan, kg, config, trial.number, observers)
         assert result.valid is not None  # noqa: S101 - the data passed the goal's check
         return plan.goal.value(result.valid)
     except FAILURES as error:
@@ -178,10 +209,10 @@ def _trial(optuna: Any, plan: Search, kg: Any, trial: Any) -> float:
         raise
 
 
-def _run(plan: Search, kg: Any, config: Config, number: int, observer: _Pruner) -> Result:
+def _run(plan: Search, kg: Any, config: Config, number: int, observers: list[_Pruner]) -> Result:
     path = plan.run_folder(number)
     # A storage that was started anew counts from 0 again: an older run gives way.
-    return launch.train(kg, config, path, overwrite=path.exists(), observers=[observer])
+    return launch.train(kg, config, path, overwrite=path.exists(), observers=observers)
 
 
 def _with_shared_first_stage(plan: Search, config: Config) -> Config:

@@ -14,8 +14,8 @@ BEST = {"number": 3, "value": 0.25, "options": {"training.lr": 0.5}}
 def calls(monkeypatch):
     made = []
 
-    def search(plan, trials, say):
-        made.append((plan, trials))
+    def search(plan, trials, say, overwrite):
+        made.append((plan, trials, overwrite))
         say("trial 0")
         return {"study": "x", "storage": "y", "trials": 4, "best": BEST, "recipe": "out/best.toml"}
 
@@ -37,10 +37,12 @@ def test_options_become_a_search(calls, space, tmp_path):
             *("world", "--space", space, "--trials", "4", "--out", str(tmp_path / "out")),
             *("--objective", "mix", "--weight", "0.25", "--storage", "sqlite:///x.db"),
             *("--set", "training.epochs=7", "--set", "model.decoder=rescal", "--sampler-seed", "5"),
+            "--overwrite",
         ],
     )
     assert found.exit_code == 0, found.output
-    ((plan, trials),) = calls
+    ((plan, trials, overwrite),) = calls
+    assert overwrite
     assert (trials, plan.storage, plan.sampler_seed) == (4, "sqlite:///x.db", 5)
     assert (plan.goal.objective, plan.goal.weight) == ("mix", 0.25)
     assert (plan.base.data.source, plan.base.model.decoder) == ("world", "rescal")

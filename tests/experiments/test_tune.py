@@ -3,7 +3,7 @@ import sys
 
 import pytest
 
-from dglkgmix.errors import ConfigError, DependencyError, StorageError
+from dglkgmix.errors import CheckpointError, ConfigError, DependencyError, StorageError
 from dglkgmix.experiments.recipes import read_recipe
 from dglkgmix.experiments.space import parse_space
 from dglkgmix.experiments.tune import Goal, Search, search, starting_point
@@ -95,6 +95,38 @@ def test_another_space_is_another_study(searched, data):
     assert plan_of(plan.out, data, one_thread).study_name == plan.study_name
 
 
+def test_the_best_of_another_search_is_not_replaced_unasked(searched, data):
+    plan, _, _ = searched
+    best = (plan.out / "best.toml").read_bytes()
+    others = {
+        "the objective was 'mrr' and is 'low' now": plan_of(plan.out, data, goal=Goal("low")),
+        "[space] model.entity_dim was [4, 8] and is [4] now": plan_of(
+            plan.out, data, SPACE.replace("[4, 8]", "[4]")
+        ),
+        "training.epochs was 2 and is 3 now": plan_of(
+            plan.out, data, SPACE.replace("epochs = 2", "epochs = 3")
+        ),
+        "runtime.seed was left out and is 7 now": plan_of(
+            plan.out, data, SPACE.replace("runtime.threads = 1", "runtime.seed = 7")
+        ),
+    }
+    for message, other in others.items():
+        with pytest.raises(CheckpointError, match="--overwrite") as caught:
+            search(other, 1)
+        assert f"{plan.out}: holds another search: {message}" in str(caught.value)
+    assert (plan.out / "best.toml").read_bytes() == best
+
+
+def test_another_search_may_take_the_folder_over_on_request(data, tmp_path):
+    one, two = (plan_of(tmp_path, data, SPACE, goal) for goal in (Goal(), Goal("low")))
+    search(one, 1)
+    assert search(two, 1, overwrite=True)["study"] == two.study_name
+    assert two.study_name in (tmp_path / "best.toml").read_text()
+    assert one.run_folder(0).exists()
+    with pytest.raises(CheckpointError, match="the objective was 'low' and is 'mrr' now"):
+        search(one, 1)
+
+
 def test_a_failing_trial_is_told_and_the_rest_goes_on(data, tmp_path):
     text = SPACE.replace("{ low = 1e-3, high = 1e-1, log = true }", "[1e30]")
     said = []
@@ -132,6 +164,24 @@ def test_a_hopeless_trial_is_pruned(data, tmp_path, monkeypatch):
     reported = {row["epoch"]: row["valid_mrr"] for row in history}
     assert first.intermediate_values == pytest.approx(reported)
     assert list(second.intermediate_values) == [1]
+
+
+@pytest.mark.parametrize("goal", [Goal("low"), Goal("mix", 0.25)])
+def test_no_trial_is_judged_early_by_another_figure_than_the_goal(
+    data, tmp_path, monkeypatch, goal
+):
+    """Epochs are validated by the MRR of all, which may fall where the low bin's rises."""
+    import optuna
+
+    monkeypatch.setattr(optuna.trial.Trial, "should_prune", lambda trial: True)
+    plan = plan_of(tmp_path, data, goal=goal)
+    said = []
+    assert search(plan, 2, said.append)["best"] is not None
+    assert not any("pruned" in line for line in said)
+    study = optuna.load_study(
+        study_name=plan.study_name, storage=f"sqlite:///{tmp_path / 'study.db'}"
+    )
+    assert [trial.intermediate_values for trial in study.trials] == [{}, {}]
 
 
 def test_goals():
