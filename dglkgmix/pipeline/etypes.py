@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
@@ -19,6 +19,15 @@ if TYPE_CHECKING:
 EdgeType = str | CanonicalType
 EdgeIds = Tensor | Mapping[str, Tensor] | Mapping[CanonicalType, Tensor]
 ReverseTypes = Mapping[str, str] | Mapping[CanonicalType, CanonicalType]
+
+
+def check_graph(graph: Any, what: str) -> None:
+    """DataError unless ``graph``, which ``what`` names, is a graph or a block of DGL's."""
+    if not (hasattr(graph, "canonical_etypes") and hasattr(graph, "num_src_nodes")):
+        raise DataError(
+            f"{what} must be a DGL graph, not a {type(graph).__name__}: make one with "
+            "dgl.heterograph, or of a KnowledgeGraph with its to_dgl()"
+        )
 
 
 def canonical(types: Sequence[CanonicalType], etype: EdgeType) -> CanonicalType:

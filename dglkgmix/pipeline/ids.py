@@ -15,7 +15,7 @@ from dglkgmix.kg.dgl_edges import CanonicalType, Nodes
 from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.kg.keys import as_ids, find, triple_keys
 from dglkgmix.models.neighbourhood import with_reciprocals
-from dglkgmix.pipeline.etypes import EdgeIds, ReverseTypes, by_type, reverses
+from dglkgmix.pipeline.etypes import EdgeIds, ReverseTypes, by_type, check_graph, reverses
 
 if TYPE_CHECKING:
     from dgl import DGLGraph
@@ -62,6 +62,9 @@ class GraphIds:
         masks: Mapping[str, str] | None = None,
         reverse_etypes: ReverseTypes | None = None,
     ) -> None:
+        for what, given in {"graph": graph, "valid": valid, "test": test}.items():
+            if given is not None or what == "graph":
+                check_graph(given, what)
         self.graph = graph
         self._nodes = Nodes(graph)
         originals = reverses(graph, reverse_etypes)

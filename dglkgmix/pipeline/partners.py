@@ -8,9 +8,10 @@ from torch import Tensor
 
 from dglkgmix.pipeline.etypes import EdgeIds
 from dglkgmix.pipeline.ids import GraphIds
-from dglkgmix.training.config import StrategyConfig, TrainingConfig
+from dglkgmix.training.config import Config, StrategyConfig, TrainingConfig
 from dglkgmix.training.strategies.base import SyntheticBatch
 from dglkgmix.training.strategies.mixup import Mixup
+from dglkgmix.training.validation import validate
 
 
 class MixupPartners:
@@ -62,6 +63,7 @@ class MixupPartners:
             lambda_range=lambda_range,
             fixed_lambda="none" if fixed_lambda is None else fixed_lambda,
         )
+        validate(Config(strategy=options))
         self.ids = ids
         self.seed = seed
         self._mixup = Mixup(ids.kg, options, TrainingConfig())

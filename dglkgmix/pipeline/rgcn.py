@@ -13,7 +13,7 @@ from dglkgmix.kg.dgl_edges import CanonicalType
 from dglkgmix.models.dropout import Dropout
 from dglkgmix.models.neighbourhood import Neighbourhood
 from dglkgmix.models.rgcn_layer import BasisMatrices, BlockMatrices, RGCNLayer
-from dglkgmix.pipeline.etypes import canonical
+from dglkgmix.pipeline.etypes import canonical, check_graph
 
 if TYPE_CHECKING:
     from dgl import DGLGraph
@@ -44,6 +44,7 @@ class HeteroRGCN(nn.Module):
 
     Raises:
         ConfigError: an option out of its range.
+        DataError: ``etypes`` that are no canonical edge types.
     """
 
     def __init__(
@@ -61,7 +62,7 @@ class HeteroRGCN(nn.Module):
         if decomposition not in MATRICES:
             raise ConfigError(f"decomposition is {decomposition!r}: use one of {list(MATRICES)}")
         super().__init__()
-        self.etypes = tuple(etypes)
+        self.etypes = _checked(etypes)
         self.dim = dim
         self.dropout = Dropout(dropout)
         self.layers = nn.ModuleList(
@@ -83,6 +84,13 @@ class HeteroRGCN(nn.Module):
                 (UnknownNameError).
         """
         parts = list(graph) if isinstance(graph, Sequence) else [graph] * len(self.layers)
+        for part in parts:
+            check_graph(part, "graph")
+        if not isinstance(features, Mapping):
+            raise DataError(
+                f"features must be a dict from node types to tensors, not a "
+                f"{type(features).__name__}: of a single type, {{graph.ntypes[0]: features}}"
+            )
         if len(parts) != len(self.layers):
             raise DataError(f"{len(parts)} blocks for {len(self.layers)} layers")
         result = dict(features)
@@ -117,6 +125,18 @@ class HeteroRGCN(nn.Module):
         ends = torch.cat(sources), torch.cat(targets)
         counts = (len(self.etypes), inner + outer, inner)
         return Neighbourhood.build(ends, torch.cat(relations), *counts)
+
+
+def _checked(etypes: Sequence[CanonicalType]) -> tuple[CanonicalType, ...]:
+    """Canonical edge types, or a DataError that says where they are to be had."""
+    found = tuple(etypes) if isinstance(etypes, Sequence) else ()
+    if not found or not all(isinstance(etype, tuple) and len(etype) == 3 for etype in found):
+        shown = type(etypes).__name__ if not found else repr(etypes)
+        raise DataError(
+            f"etypes must be canonical edge types, (source, name, target) each, not {shown}: "
+            "pass graph.canonical_etypes"
+        )
+    return found
 
 
 def _sizes(graph: DGLGraph) -> Sizes:

@@ -248,3 +248,12 @@ class TestFeatures:
 
 def test_names_of_types_are_all_used() -> None:
     assert set(GraphIds(medical()).relations) == {TREATS, TARGETS, CAUSES, INTERACTS}
+
+
+def test_what_is_no_graph_is_named() -> None:
+    with pytest.raises(DataError, match=r"^graph must be a DGL graph, not a str: make one with"):
+        GraphIds("x")  # type: ignore[arg-type]
+    with pytest.raises(DataError, match=r"^graph must be a DGL graph, not a NoneType"):
+        GraphIds(None)  # type: ignore[arg-type]
+    with pytest.raises(DataError, match=r"^test must be a DGL graph, not a int"):
+        GraphIds(medical(), test=3)  # type: ignore[arg-type]

@@ -68,7 +68,7 @@ def test_uniform_over_all_edge_types_at_the_tail(
         assert abs(count - EPOCHS * share) <= 4 * (EPOCHS * share * (1 - share)) ** 0.5
 
 
-@pytest.mark.parametrize(("k", "expected"), [(0, 0), (2, 2), (3, 3), (5, 3)])
+@pytest.mark.parametrize(("k", "expected"), [(2, 2), (3, 3), (5, 3)])
 def test_k_of_them_without_replacement(k: int, expected: int) -> None:
     """Gene 0 offers three."""
     partners = MixupPartners(GraphIds(medical()), partners=k)
@@ -179,9 +179,13 @@ def test_errors_by_name() -> None:
         partners({"cause": torch.tensor([0])})
     with pytest.raises(OutOfRangeError, match="id 2: ids run from 0 to 1"):
         partners({"causes": torch.tensor([0, 2])})
+    with pytest.raises(ConfigError, match="partners must be 1 or more, got 0"):
+        MixupPartners(ids, partners=0)
+    with pytest.raises(ConfigError, match=r"fixed_lambda must lie in \[0, 1\], got 2"):
+        MixupPartners(ids, fixed_lambda=2)
     with pytest.raises(ConfigError, match="partner_rule"):
         MixupPartners(ids, rule="loose")  # type: ignore[arg-type]
-    with pytest.raises(ConfigError, match=r"threshold must lie in \[0, 2\^63\)"):
+    with pytest.raises(ConfigError, match="threshold must be 0 or more"):
         MixupPartners(ids, threshold=-1)
     with pytest.raises(ConfigError, match="alpha"):
         MixupPartners(ids, alpha=0)

@@ -118,6 +118,16 @@ def test_what_is_refused() -> None:
         rgcn([graph], given)
     with pytest.raises(UnknownNameError, match="unknown edge type"):
         rgcn(two_way(), given)
+    with pytest.raises(DataError, match=r"graph must be a DGL graph, not a dict"):
+        rgcn(given, given)
+    with pytest.raises(DataError, match=r"features must be a dict .*, not a Tensor"):
+        rgcn(graph, torch.zeros(3, 6))
+    with pytest.raises(DataError, match=r"not \w*Graph: pass graph\.canonical_etypes"):
+        HeteroRGCN(graph, 6)
+    with pytest.raises(DataError, match=r"not \['treats'\]: pass graph\.canonical_etypes"):
+        HeteroRGCN(["treats"], 6)
+    with pytest.raises(DataError, match="not list: pass"):
+        HeteroRGCN([], 6)
     with pytest.raises(ConfigError, match="layers 0"):
         module(graph, layers=0)
     with pytest.raises(ConfigError, match="decomposition is 'none'"):
