@@ -25,6 +25,7 @@ Later wins: recipe, settings, axes, variant, rules in order, seed.
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -121,7 +122,10 @@ def parse_experiment(text: str, where: str = "experiment") -> Experiment:
         ConfigError: unknown keys (with close matches), values of another type, or axes that
             contradict each other; the message starts with ``where``.
     """
-    tables = toml_files.parse(text, where)
+    try:
+        tables = toml_files.parse(text, where)
+    except ConfigError as error:
+        raise ConfigError(f"{error}{_hint_at_quotes(text)}") from None
     toml_files.refuse_unknown(tables, _TABLES, where)
     for name in ("experiment", "grid"):
         if name not in tables:
@@ -179,8 +183,26 @@ def _whole_numbers(values: Sequence[Any], where: str) -> tuple[int, ...]:
     return tuple(values)
 
 
+def _hint_at_quotes(text: str) -> str:
+    """What to do about ``strategy = …`` and ``strategy.threshold = …`` in one table."""
+    grid = re.search(r"^\s*\[grid\](.*?)(?=^\s*\[|\Z)", text, re.MULTILINE | re.DOTALL)
+    lines = rf"^\s*(?:{'|'.join(AXES)})\.\w+(?=\s*=)"
+    found = re.search(lines, grid[1], re.MULTILINE) if grid else None
+    return f". {_quotes(found[0].strip())}" if found else ""
+
+
+def _quotes(option: str) -> str:
+    return (
+        f'Put the name in quotes, "{option}" = […]: without them, TOML takes it for a part of '
+        f"{option.partition('.')[0]}"
+    )
+
+
 def _axes(grid: dict[str, Any], variants: Mapping[str, Any], where: str) -> dict[str, Any]:
     known = {axis: grid[axis] for axis in AXES if axis in grid}
+    for axis, value in known.items():
+        if isinstance(value, dict) and value:
+            raise ConfigError(f"{where}: {_quotes(f'{axis}.{next(iter(value))}')}")
     for axis in ("data", "model", "strategy"):
         if axis not in known:
             raise ConfigError(f"{where}: the axis {axis!r} is missing")

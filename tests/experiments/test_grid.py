@@ -158,3 +158,25 @@ def test_the_guide_documents_every_key_and_its_example_is_right():
         assert f"`{key}`" in schema, key
     example = guide.split("```toml\n")[1].split("```")[0]
     assert len(parse_experiment(example).combinations()) == 16
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "strategy.threshold = [3, 5]",
+        'strategy = ["mixup"]\nstrategy.threshold = [3, 5]',
+        'strategy.threshold = [3, 5]\nstrategy = ["mixup"]',
+    ],
+)
+def test_an_axis_that_is_an_option_wants_quotes(lines):
+    text = f'[experiment]\nname = "x"\n[grid]\ndata = ["world"]\nmodel = ["conve"]\n{lines}\n'
+    with pytest.raises(ConfigError, match=r'Put the name in quotes, "strategy\.threshold" = '):
+        parse_experiment(text)
+    quoted = text.replace("strategy.threshold", '"strategy.threshold"')
+    if '["mixup"]' in lines:
+        assert parse_experiment(quoted).axes["strategy.threshold"] == (3, 5)
+
+
+def test_other_mistakes_get_no_hint_at_quotes():
+    with pytest.raises(ConfigError, match=r"not a TOML file: [^.]*$"):
+        parse_experiment("[settings]\nstrategy.threshold = 3\n[grid]\ndata = [\n")
