@@ -37,3 +37,11 @@ READING = {
     "split": "data.split",
     "split_seed": "data.split_seed",
 }
+
+
+def flag_of(option: str) -> str | None:
+    """How the command line calls ``table.option``; None where only ``--set`` does."""
+    if option == "data.source":
+        return "SOURCE"
+    flags = [flag for flag, name in (TRAINING | READING).items() if name == option]
+    return f"--{flags[0].replace('_', '-')}" if flags else None

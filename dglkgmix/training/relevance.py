@@ -7,10 +7,11 @@ as a flag or with ``--set``, must have an effect.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from typing import Any
 
 from dglkgmix.errors import ConfigError
 from dglkgmix.training.config import Config
-from dglkgmix.training.flags import TRAINING
+from dglkgmix.training.flags import flag_of
 
 _MIXUP = ("mixup",)
 # Option -> the choices that read it, of the option named first.
@@ -69,8 +70,8 @@ def check_relevant(config: Config, given: Iterable[str]) -> None:
     for option in given:
         reason = idle(config, option)
         if reason is not None:
-            flags = [flag for flag, name in TRAINING.items() if name == option]
-            shown = f"--{flags[0].replace('_', '-')} ({option})" if flags else option
+            flag = flag_of(option)
+            shown = f"{flag} ({option})" if flag else option
             raise ConfigError(f"{shown} is given, but {reason}: leave it out")
 
 
@@ -112,17 +113,33 @@ def _of_averaging(config: Config, option: str) -> str | None:
 
 
 def _of_negatives(config: Config, option: str) -> str | None:
-    """Negatives belong to 1-K; the first stage takes the main one's where it has none."""
-    table, _, name = option.partition(".")
-    if name not in _OF_NEGATIVES:
+    """Negatives belong to 1-K."""
+    if option.partition(".")[2] not in _OF_NEGATIVES:
         return None
-    stages = [config.training.regime] if table == "training" else []
-    if _has_first_stage(config) and (
-        table == "pretrain" or getattr(config.pretrain, name) == "same"
-    ):
-        regime = config.pretrain.regime
-        stages.append(config.training.regime if regime == "same" else regime)
-    return None if "1-k" in stages else "only the regime 1-k (--regime) draws negatives"
+    regimes = _where_read(config, option, "regime")
+    return None if "1-k" in regimes else "only the regime 1-k (--regime) draws negatives"
+
+
+def _of_smoothing(config: Config, option: str) -> str | None:
+    """Nothing spreads a mass where targets are not smoothed."""
+    if option.partition(".")[2] != "smoothing_mass":
+        return None
+    smoothed = any(_where_read(config, option, "label_smoothing"))
+    return None if smoothed else "targets are not smoothed (label_smoothing is 0)"
+
+
+def _where_read(config: Config, option: str, other: str) -> list[Any]:
+    """Values of ``other`` in the stages that read ``option``.
+
+    The first stage takes the main one's options where it has none of its own.
+    """
+    table, _, name = option.partition(".")
+    found = [getattr(config.training, other)] if table == "training" else []
+    own = table == "pretrain" or getattr(config.pretrain, name) == "same"
+    if own and _has_first_stage(config):
+        value = getattr(config.pretrain, other)
+        found.append(getattr(config.training, other) if value == "same" else value)
+    return found
 
 
 def _has_first_stage(config: Config) -> bool:
@@ -143,4 +160,5 @@ _RULES: tuple[Callable[[Config, str], str | None], ...] = (
     _of_first_stage,
     _of_averaging,
     _of_negatives,
+    _of_smoothing,
 )

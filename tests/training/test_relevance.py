@@ -27,6 +27,12 @@ def config(*overrides: str) -> Config:
         ((), "model.hidden_dropout1", 'model.decoder "conve"'),
         ((), "model.layers", 'model.encoder "lookup"'),
         ((), "training.negatives", "regime 1-k"),
+        (("training.label_smoothing=0.0",), "training.smoothing_mass", "not smoothed"),
+        (
+            ("pretrain.enabled=true", "pretrain.label_smoothing=0.0"),
+            "pretrain.smoothing_mass",
+            "not smoothed",
+        ),
         ((), "pretrain.lr", "no first stage"),
         ((*MIXUP, "pretrain.enabled=false"), "pretrain.epochs", "no first stage"),
         ((*MIXUP, "pretrain.run=there"), "pretrain.epochs", "--pretrained"),
@@ -70,6 +76,16 @@ def test_negatives_of_both_stages_apart() -> None:
     both = config(*MIXUP, "pretrain.regime=1-k", "pretrain.negatives=5")
     assert idle(both, "pretrain.negatives") is None
     assert "regime 1-k" in str(idle(both, "training.negatives"))
+
+
+def test_smoothing_of_both_stages_apart() -> None:
+    """The mass of the main stage is read where its first stage smooths, and takes it over."""
+    plain = ("training.label_smoothing=0.0", "pretrain.label_smoothing=0.1")
+    assert idle(config(*MIXUP, *plain), "training.smoothing_mass") is None
+    assert idle(config(*MIXUP, *plain), "pretrain.smoothing_mass") is None
+    own = config(*MIXUP, *plain, "pretrain.smoothing_mass=0.5")
+    assert "not smoothed" in str(idle(own, "training.smoothing_mass"))
+    assert idle(config(), "training.smoothing_mass") is None
 
 
 def test_the_flag_is_named() -> None:
