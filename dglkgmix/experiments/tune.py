@@ -23,8 +23,9 @@ from dglkgmix.kg.degrees import DegreeBins
 from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.run import Run
 from dglkgmix.training import launch
+from dglkgmix.training.assembly import overridden
 from dglkgmix.training.config import Config, RuntimeConfig
-from dglkgmix.training.config_io import apply_overrides, differences, dumps, set_option
+from dglkgmix.training.config_io import differences, dumps, set_option
 from dglkgmix.training.defaults import resolve
 from dglkgmix.training.history import Row
 from dglkgmix.training.progress import Progress
@@ -147,7 +148,7 @@ def starting_point(
     for option in (text.partition("=")[0].strip() for text in overrides):
         if option in space.choices:
             raise ConfigError(f"--set {option}: it is searched over, in [space]: leave it out")
-    config = apply_overrides(config, overrides)
+    config = overridden(config, overrides, ["data.source"])
     validate_alone(config)
     return config
 

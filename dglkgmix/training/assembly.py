@@ -8,6 +8,7 @@ from typing import Any
 from dglkgmix.errors import ConfigError
 from dglkgmix.training.config import Config
 from dglkgmix.training.config_io import apply_overrides, differences, set_option
+from dglkgmix.training.flags import flag_of
 from dglkgmix.training.relevance import check_relevant
 from dglkgmix.training.validation import validate
 
@@ -32,33 +33,58 @@ def assemble(
     cap: bool = True,
     strict: bool = False,
 ) -> Config:
-    """``base`` with ``options`` (``table.option`` → value, None where not given), then overrides.
+    """``base`` with ``options`` (``table.option`` → value, None where not given) and overrides.
 
     Args:
         base: the defaults, a recipe or a configuration file.
         options: what flags say.
-        overrides: ``table.option=value`` strings, which win.
+        overrides: ``table.option=value`` strings; they say more than ``options``, nothing else.
         cap: ``training.epochs`` among ``options`` caps the first stage as well, as ``--epochs``
             does.
         strict: refuse options and overrides that the whole does not read.
 
     Raises:
-        ConfigError: names the option.
+        ConfigError: names the option; so where it is given twice, and differently.
     """
-    config = base
-    for key, value in options.items():
-        if value is not None:
-            config = set_option(config, key, value)
+    config, given = base, [key for key, value in options.items() if value is not None]
+    for key in given:
+        config = set_option(config, key, options[key])
     epochs, first = options.get("training.epochs"), config.pretrain.epochs
     if cap and epochs is not None and isinstance(first, int):
         config = set_option(config, "pretrain.epochs", min(first, epochs))
     overrides = list(overrides)
-    config = apply_overrides(config, overrides)
+    config = overridden(config, overrides, given)
     validate(config)
     if strict:
-        given = [key for key, value in options.items() if value is not None]
-        check_relevant(config, [*given, *(key.partition("=")[0].strip() for key in overrides)])
+        check_relevant(config, [*given, *map(_option_of, overrides)])
     return config
+
+
+def overridden(config: Config, overrides: Iterable[str], given: Iterable[str] = ()) -> Config:
+    """``overrides`` applied; what is ``given`` already they may say again, but not otherwise.
+
+    Args:
+        config: what the overrides change.
+        overrides: ``table.option=value`` strings.
+        given: options that ``config`` has from flags.
+
+    Raises:
+        ConfigError: names an option that is said twice, and what is said of it.
+    """
+    said = set(given)
+    for override in overrides:
+        changed, key = apply_overrides(config, [override]), _option_of(override)
+        if key in said and changed != config:
+            old, new = differences(config, changed)[key]
+            ways = f"{flag_of(key)} or --set {key}" if flag_of(key) else f"--set {key}"
+            raise ConfigError(f"{key} is given twice, as {old!r} and as {new!r} ({ways}): give one")
+        config = changed
+        said.add(key)
+    return config
+
+
+def _option_of(override: str) -> str:
+    return override.partition("=")[0].strip()
 
 
 def resumed(

@@ -219,6 +219,8 @@ def test_overrides_of_all_trials_are_checked(data):
     assert starting_point(space, str(data), None, ["training.epochs=7"]).training.epochs == 7
     with pytest.raises(ConfigError, match=r"--set training\.lr: it is searched over"):
         starting_point(space, str(data), None, ["training.lr = 0.1"])
+    with pytest.raises(ConfigError, match=r"data\.source is given twice, as .* and as 'world'"):
+        starting_point(space, str(data), None, ["data.source=world"])
     with pytest.raises(ConfigError, match="batch_size must be 1 or more"):
         starting_point(space, str(data), None, ["training.batch_size=0"])
 

@@ -12,12 +12,41 @@ RECIPE = apply_overrides(
 )
 
 
-def test_flags_win_over_the_base_and_overrides_over_flags() -> None:
-    config = assemble(RECIPE, {"training.lr": 0.25, "swa.enabled": None}, ["training.lr=0.125"])
-    assert config.training.lr == 0.125
+def test_flags_and_overrides_win_over_the_base() -> None:
+    config = assemble(RECIPE, {"training.epochs": 9, "swa.enabled": None}, ["training.lr=0.125"])
+    assert (config.training.lr, config.training.epochs) == (0.125, 9)
     assert config.swa.enabled == "auto"
     assert assemble(RECIPE, {"training.lr": 0.25}).training.lr == 0.25
     assert assemble(RECIPE, {"training.lr": None}).training.lr == 0.5
+
+
+@pytest.mark.parametrize(
+    ("given", "overrides", "message"),
+    [
+        (
+            {"training.epochs": 5},
+            ["training.epochs=7"],
+            r"epochs is given twice, as 5 and as 7 \(--epochs or --set training\.epochs\): give",
+        ),
+        (
+            {"data.source": "codex-s"},
+            ["data.source=world"],
+            r"as 'codex-s' and as 'world' \(SOURCE or --set data\.source\): give one",
+        ),
+        ({}, ["training.n3=0.5", "training.n3=1"], r"0\.5 and as 1\.0 \(--set training\.n3\)"),
+    ],
+)
+def test_an_option_is_not_said_twice_in_two_ways(
+    given: dict[str, object], overrides: list[str], message: str
+) -> None:
+    for strict in (False, True):
+        with pytest.raises(ConfigError, match=message):
+            assemble(RECIPE, given, overrides, strict=strict)
+
+
+def test_the_same_may_be_said_twice() -> None:
+    config = assemble(RECIPE, {"training.lr": 0.25}, ["training.lr = 0.25", "training.lr=0.25"])
+    assert config.training.lr == 0.25
 
 
 @pytest.mark.parametrize(
