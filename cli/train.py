@@ -123,8 +123,10 @@ def train(**options: Any) -> None:
 
     SOURCE is a catalog name, a folder with train, valid and test files, or one file, which is
     split. The run folder holds everything needed to evaluate, predict and resume. With --resume,
-    SOURCE is not needed.
+    SOURCE is not needed; a run goes on with its own settings, of which --epochs, --patience,
+    --device and, by --set, runtime.threads, .block and .save_every may be others.
     """
+    _check_resume(options)
     if options["show_config"]:
         _show_config(options)
         return
@@ -141,6 +143,17 @@ def train(**options: Any) -> None:
             err=True,
         )
         sys.exit(130)
+
+
+def _check_resume(options: dict[str, Any]) -> None:
+    if options["resume"] and options["overwrite"]:
+        raise ConfigError(
+            "--resume goes on with the run in --out and --overwrite replaces it: leave one out"
+        )
+    if options["resume"] and options["show_config"]:
+        raise ConfigError(
+            "--show-config is for a new training: a run's settings are in its config.toml"
+        )
 
 
 def _in_processes(options: dict[str, Any]) -> int:
@@ -237,7 +250,7 @@ def _show_config(options: dict[str, Any]) -> None:
 
 
 def _assembled(options: dict[str, Any]) -> Config:
-    """Defaults, then recipe, file, flags and --set, the later ones winning."""
+    """Defaults, then recipe, file, and flags and --set, the later ones winning."""
     from dglkgmix.training.assembly import assemble
     from dglkgmix.training.config import Config
     from dglkgmix.training.config_io import load

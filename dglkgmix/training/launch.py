@@ -8,16 +8,19 @@ from typing import Any
 
 import torch
 
+from dglkgmix.errors import ConfigError
 from dglkgmix.files import RunFolder
 from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.manifest import MANIFEST
 from dglkgmix.spectator import Spectator
 from dglkgmix.training import run_files
-from dglkgmix.training.config import Config
+from dglkgmix.training.config import Config, settled
 from dglkgmix.training.memory import check_memory
 from dglkgmix.training.parallel import job
 from dglkgmix.training.progress import Progress
 from dglkgmix.training.results import EVALUATED, Result
+from dglkgmix.training.stages import MAIN
+from dglkgmix.training.state_file import StateFile
 from dglkgmix.training.strategies.weighted import edge_weights
 from dglkgmix.training.trainer import Observer, Trainer
 from dglkgmix.world import ALONE, World
@@ -117,12 +120,49 @@ def resume(
     On the CPU, and with the recorded numbers of threads and processes, the result is that of an
     uninterrupted training to the bit. A finished run goes on where ``config`` allows it more
     epochs.
+
+    Raises:
+        ConfigError: options that make no sense, or another length that would change nothing.
+        CheckpointError: a state that is damaged or of another training.
     """
-    _check(kg, config, world)
+    _check_length(folder, _check(kg, config, world))
     trainer = Trainer(
         kg, config, folder, resume=True, progress=progress, observers=observers, world=world
     )
     return trainer.fit()
+
+
+def _check_length(folder: RunFolder, config: Config) -> None:
+    """Refuse fewer epochs than are done, and more where patience has run out.
+
+    Args:
+        folder: a run that has begun, or is about to.
+        config: settled.
+    """
+    if not folder.has(run_files.CONFIG):
+        return
+    before, now = run_files.read_config(folder).training, config.training
+    if (before.epochs, before.patience) == (now.epochs, now.patience):
+        return
+    state = StateFile(folder, "auto").load()
+    if state is None or state["stage"] != MAIN:
+        return
+    done, count = state["epoch"], state["stopping"]["count"]
+    if settled(now.epochs) < done:
+        raise ConfigError(
+            f"training.epochs is {now.epochs} now, and {done} epochs are trained already: leave "
+            "it out, or train anew with fewer in another folder"
+        )
+    ended, ends = (
+        done >= settled(training.epochs) or 0 < training.patience <= count
+        for training in (before, now)
+    )
+    if ended and ends:
+        raise ConfigError(
+            f"the training is over after {done} epochs, {count} validations without a new best, "
+            f"and training.epochs {now.epochs} with training.patience {now.patience} change "
+            "nothing: raise both as far as it is to go on, or leave them out"
+        )
 
 
 def _check(kg: KnowledgeGraph, config: Config, world: World) -> Config:

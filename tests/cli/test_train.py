@@ -14,6 +14,7 @@ from dglkgmix.training.config_io import loads, options
 from dglkgmix.training.flags import READING, TRAINING
 
 SMALL = ("--set", "model.entity_dim=8", "--set", "runtime.threads=1", "--epochs", "2")
+UNSMOOTHED = ("--set", "training.label_smoothing=0.0")
 FIXED = ("--fixed-lambda", "1")
 FAST = ("--model", "distmult", *SMALL)
 Result = tuple[int, str, str]
@@ -154,6 +155,22 @@ def test_recipe_file_flags_and_overrides_win_in_that_order(
             ("{toy}", "--out", "{run}", "--strategy", "mixup", *FIXED, "--alpha", "2"),
             "--fixed-lambda) stands for every draw",
         ),
+        (
+            ("{toy}", "--out", "{run}", "--set", "data.source=world"),
+            "as 'world' (SOURCE or --set data.source): give one",
+        ),
+        (
+            ("{toy}", "--out", "{run}", "--epochs", "5", "--set", "training.epochs=7"),
+            "training.epochs is given twice, as 5 and as 7 (--epochs or --set training.epochs)",
+        ),
+        (
+            ("{toy}", "--out", "{run}", "--set", "training.n3=1", "--set", "training.n3=2"),
+            "training.n3 is given twice, as 1.0 and as 2.0",
+        ),
+        (
+            ("{toy}", "--out", "{run}", *UNSMOOTHED, "--set", "training.smoothing_mass=1.0"),
+            "training.smoothing_mass is given, but targets are not smoothed",
+        ),
     ],
 )
 def test_wrong_usage_ends_with_two_and_one_line(
@@ -197,9 +214,26 @@ def test_a_resume_needs_no_source_and_takes_more_epochs(
     assert Run.open(tmp_path / "run").config.training.epochs == 4
 
 
+def test_a_resume_takes_what_says_where_and_how_it_runs(
+    run: Callable[..., Result], finished: Path, tmp_path: Path
+) -> None:
+    shutil.copytree(finished, tmp_path / "run")
+    args = ("--device", "cpu", "--set", "runtime.threads=2", "--quiet", "--json", "--epochs", "3")
+    status, out, err = run("--resume", "--out", tmp_path / "run", *args)
+    assert (status, err) == (0, "")
+    assert json.loads(out)["epochs"] == 3
+    assert Run.open(tmp_path / "run").config.runtime.threads == 2
+    assert run("--resume", "--out", tmp_path / "run")[0] == 0
+
+
 @pytest.mark.parametrize(
     ("args", "message"),
     [
+        (("--overwrite",), "--resume goes on with the run in --out and --overwrite replaces it"),
+        (("--show-config",), "a run's settings are in its config.toml"),
+        (("--epochs", "1"), "training.epochs is 1 now, and 2 epochs are trained already"),
+        (("--set", "training.epochs=1"), "training.epochs is 1 now, and 2 epochs are trained"),
+        (("--patience", "5"), "the training is over after 2 epochs"),
         (("--lr", "0.7"), "training.lr is 0.003 in the run and 0.7 now"),
         (("--strategy", "mixup"), "strategy.name is 'standard' in the run and 'mixup' now"),
         (("other",), "data.source is"),

@@ -9,7 +9,7 @@ from dglkgmix.files import RunFolder
 from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.run import Run
 from dglkgmix.training import memory
-from dglkgmix.training.launch import train
+from dglkgmix.training.launch import resume, train
 
 from .conftest import settings
 
@@ -49,3 +49,39 @@ def test_two_trainings_do_not_share_a_folder(graph: KnowledgeGraph, tmp_path: Pa
     with RunFolder.resume(tmp_path / "run"), pytest.raises(CheckpointError, match="in use"):
         train(graph, settings(), tmp_path / "run", overwrite=True)
     assert Run.open(tmp_path / "run").finished
+
+
+# Steps this small leave every validation as the one before: patience runs out.
+STILL = (
+    "model.decoder=distmult",
+    "training.lr=1e-20",
+    "training.validate_every=1",
+    "training.epochs=6",
+)
+
+
+def goes_on(graph: KnowledgeGraph, path: Path, *options: str) -> int:
+    """Epochs of a run that has gone on with other options."""
+    with RunFolder.resume(path) as folder:
+        resume(folder, graph, settings(*STILL, *options))
+    return len(Run.open(path).history)
+
+
+def test_a_training_that_has_ended_goes_on_only_with_more_epochs_and_patience(
+    graph: KnowledgeGraph, tmp_path: Path
+) -> None:
+    run = tmp_path / "run"
+    train(graph, settings(*STILL, "training.patience=2"), run)
+    assert len(Run.open(run).history) == 3
+    before = (run / "manifest.json").read_bytes()
+    for options, message in {
+        ("training.patience=2", "training.epochs=9"): r"over after 3 epochs, 2 validations",
+        ("training.patience=1",): r"over after 3 epochs, 2 validations",
+        ("training.patience=2", "training.epochs=2"): r"epochs is 2 now, and 3 epochs are trained",
+    }.items():
+        with pytest.raises(ConfigError, match=message):
+            goes_on(graph, run, *options)
+    assert (run / "manifest.json").read_bytes() == before
+    assert goes_on(graph, run, "training.patience=2") == 3
+    assert goes_on(graph, run, "training.patience=3") == 4
+    assert goes_on(graph, run, "training.patience=0", "training.epochs=5") == 5
