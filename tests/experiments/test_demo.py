@@ -5,8 +5,13 @@ from pathlib import Path
 import pytest
 
 from dglkgmix.experiments import demo
+from dglkgmix.experiments.grid import experiment_text, parse_experiment
+from dglkgmix.experiments.plan import cell_config, digest
 from dglkgmix.kg.sources import load
 from dglkgmix.run import Run
+from dglkgmix.training.config import Config
+from dglkgmix.training.config_io import apply_overrides
+from dglkgmix.training.defaults import resolve
 
 
 @pytest.fixture
@@ -40,6 +45,17 @@ def test_it_trains_compares_answers_and_reports(
         assert f"{run.metrics['test']['overall']['mrr']:.3f}" in text
     runs = [tmp_path / "demo" / name for name in ("standard", "mixup")]
     assert reported == [(runs, tmp_path / "demo" / "report.html")]
+
+
+def test_the_experiment_over_seeds_trains_what_the_demo_trains() -> None:
+    experiment = parse_experiment(experiment_text("evidence-world"))
+    kg = load(demo.GRAPH)
+    assert experiment.axes["data"] == (demo.GRAPH,)
+    for name, overrides in demo.RUNS.items():
+        (axes,) = [axes for axes in experiment.combinations() if axes["strategy"] == name]
+        ours = cell_config(experiment, axes, seed=3)
+        theirs = apply_overrides(Config(), [*demo.SETTINGS, *overrides, "runtime.seed=3"])
+        assert digest(resolve(ours, kg)) == digest(resolve(theirs, kg)), name
 
 
 def test_the_questions_can_be_asked_and_judged() -> None:
