@@ -7,8 +7,11 @@ import io
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+from dglkgmix.kg.degrees import readable
 from dglkgmix.training.stages import PRETRAIN
 
+# Narrow columns must not part a mean from its deviation.
+_PLUS_MINUS = "\u00a0±\u00a0"
 _HOW_TESTED = (
     "Difference in MRR, 95 % bootstrap interval over test triples, p-value of a paired t-test; "
     "p-values of the bins are Holm-corrected."
@@ -75,14 +78,14 @@ def _overall(groups: Sequence[Row]) -> Columns:
 def _by_bin(groups: Sequence[Row], bins: Sequence[str]) -> Columns:
     columns: Columns = {}
     for name in bins:
-        columns |= _beside(groups, name, ("bins", name, "mrr"))
+        columns |= _beside(groups, readable(name), ("bins", name, "mrr"))
     return columns
 
 
 def _ece(groups: Sequence[Row], bins: Sequence[str]) -> Columns:
     columns: Columns = {}
     for name in ("overall", *bins):
-        columns |= _beside(groups, name, ("ece", name))
+        columns |= _beside(groups, readable(name), ("ece", name))
     return columns
 
 
@@ -129,7 +132,7 @@ def _paper_number(key: str) -> Callable[[Row], str]:
 def _tests(bins: Sequence[str]) -> Columns:
     columns: Columns = {"overall": lambda g: _test(g["test"]["overall"]["mrr"])}
     for name in bins:
-        columns[name] = _bin_test(name)
+        columns[readable(name)] = _bin_test(name)
     return columns
 
 
@@ -208,7 +211,7 @@ def _at(tree: Any, path: Sequence[str]) -> Any:
 def _mean(value: Any) -> str:
     if value is None:
         return "–"
-    spread = "" if value["sd"] is None else f" ± {value['sd']:.4f}"
+    spread = "" if value["sd"] is None else f"{_PLUS_MINUS}{value['sd']:.4f}"
     return f"{value['mean']:.4f}{spread}"
 
 

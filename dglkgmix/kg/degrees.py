@@ -25,6 +25,11 @@ DEFAULT_NAMES = ("zero", "low", "medium", "high")
 PARTNER_RULES = ("any", "strict")
 
 
+def readable(interval: str) -> str:
+    """A bin's name as people read it: ``[50,∞)`` for ``[50,inf)``; other names stay."""
+    return interval.replace(",inf)", ",∞)") if interval.startswith("[") else interval
+
+
 class Degrees:
     """Degrees of arrays of entities ``v`` and relations ``r``; shapes broadcast, long comes back.
 

@@ -119,7 +119,7 @@ def assert_spread(found: Any, values: list[Any]) -> None:
 
 def text_of(values: list[float]) -> str:
     text = f"{statistics.mean(values):.4f}"
-    return text if len(values) == 1 else f"{text} ± {statistics.stdev(values):.4f}"
+    return text if len(values) == 1 else f"{text}\u00a0±\u00a0{statistics.stdev(values):.4f}"
 
 
 def parsed(table: str) -> tuple[list[str], list[list[str]]]:

@@ -63,7 +63,7 @@ def test_the_papers_figures_stand_beside_ours_and_are_marked():
     column = rows[0].index("MRR (paper)")
     assert rows[0][column - 1] == "MRR"
     assert (rows[2][column], rows[3][column]) == ("", "0.343")
-    assert rows[3][column - 1] == "0.2500 ± 0.0100"
+    assert rows[3][column - 1] == "0.2500\u00a0±\u00a00.0100"
     assert "Hits@1 (paper)" not in rows[0]
     assert "low (paper)" in section(text, "MRR by tail-relation degree")
     assert "0.08" in section(text, "Calibration error over degree bins")
@@ -112,7 +112,7 @@ def test_distances_and_the_finding_where_there_are_any():
             group("x", distances=distances, paper={"distances.head": 1.18}), finding="It holds."
         )
     )
-    assert "| 0.2500 ± 0.0100 | 1.18 | – |" in section(text, "Mean embedding distance")
+    assert "| 0.2500\u00a0±\u00a00.0100 | 1.18 | – |" in section(text, "Mean embedding distance")
     assert "It holds." in section(text, "The paper's finding")
     assert "distance" not in to_markdown(results(group("x")))
 
@@ -148,5 +148,5 @@ def test_probabilities_before_and_after_scaling():
         "Probabilities before and after scaling",
     )
     assert "| ECE, before | ECE, after | Brier, before |" in part
-    assert part.count("0.2500 ± 0.0100") == 6
+    assert part.count("0.2500\u00a0±\u00a00.0100") == 6
     assert "Probabilities" not in to_markdown(results(group("y")))

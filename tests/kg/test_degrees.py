@@ -13,6 +13,7 @@ from dglkgmix.kg.degrees import (
     mixing_summary,
     partner_counts,
     query_degrees,
+    readable,
 )
 from dglkgmix.kg.graph import KnowledgeGraph
 
@@ -264,3 +265,8 @@ def test_summary_has_the_keys_of_the_command(kg: KnowledgeGraph) -> None:
     assert summary["pairs"] == len({(r, t) for _, r, t in kg.edges.tolist()})
     assert summary["bins"]["test"] == {"zero": 2, "low": 2, "medium": 0, "high": 0}
     assert sum(summary["bins"]["train"].values()) == 12
+
+
+def test_bins_for_people() -> None:
+    assert [readable(name) for name in DegreeBins([7]).names] == ["[0,7)", "[7,∞)"]
+    assert [readable(name) for name in DegreeBins().names] == ["zero", "low", "medium", "high"]
