@@ -103,6 +103,8 @@ def _page(
 
 
 def _bin_table(kg: KnowledgeGraph, bins: DegreeBins, result: dict[str, Any]) -> str:
+    from dglkgmix.kg.degrees import readable
+
     pairs = bins.count(kg.degrees.pair_degrees)
     columns = {"pairs": pairs, **result["bins"]}
     totals = {name: sum(counts.values()) for name, counts in columns.items()}
@@ -111,7 +113,7 @@ def _bin_table(kg: KnowledgeGraph, bins: DegreeBins, result: dict[str, Any]) -> 
     for name, interval in zip(bins.names, bins.intervals, strict=True):
         cells = [(counts[name], totals[column]) for column, counts in columns.items()]
         figures = [text for part, whole in cells for text in (f"{part:,}", share(part, whole))]
-        rows.append([name, interval, *figures])
+        rows.append([readable(name), readable(interval), *figures])
     rows.append(["all", "", *(text for t in totals.values() for text in (f"{t:,}", ""))])
     if bins.names == bins.intervals:
         return aligned([[row[0], *row[2:]] for row in rows], right=range(1, 9))

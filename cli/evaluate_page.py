@@ -25,6 +25,7 @@ TITLES = {
     "macro": "Means over distinct queries and over relations",
     "ties": "With the other tie rules",
 }
+BY_DEGREE = ("head-in", "head-out", "tail-in", "tail-out", "other-relation")
 EMPTY = "–"
 
 
@@ -78,9 +79,17 @@ def _caution(subject: Subject, found: Mapping[str, Any]) -> str:
 
 def bin_labels(bins: DegreeBins) -> list[str]:
     """Names with their intervals: ``low [1,10)``."""
-    pairs = zip(bins.names, bins.intervals, strict=True)
+    shown = [_readable(interval) for interval in bins.intervals]
+    if bins.names == bins.intervals:
+        return shown
     width = max(map(len, bins.names))
-    return [n if n == interval else f"{n.ljust(width)} {interval}" for n, interval in pairs]
+    return [f"{n.ljust(width)} {i}" for n, i in zip(bins.names, shown, strict=True)]
+
+
+def _readable(interval: str) -> str:
+    from dglkgmix.kg.degrees import readable
+
+    return readable(interval)
 
 
 def _calibration(found: Mapping[str, Any], bins: DegreeBins) -> str:
@@ -117,17 +126,19 @@ def _group(kind: str, group: Mapping[str, Any]) -> str:
         return f"{TITLES[kind]}\n{aligned([heading, *rows])}"
     if kind == "relation":
         group = dict(sorted(group.items(), key=lambda item: -item[1]["queries"]))
+    elif kind in BY_DEGREE:
+        group = {_readable(name): part for name, part in group.items()}
     return _table(TITLES[kind], group)
 
 
 def _joint(grid: Mapping[str, Any]) -> str:
-    rows = [["", *grid["columns"]]]
+    rows = [["", *map(_readable, grid["columns"])]]
     for name, mrr, queries in zip(grid["rows"], grid["mrr"], grid["queries"], strict=True):
         cells = [
             f"{number(value)} ({count:,})" if count else EMPTY
             for value, count in zip(mrr, queries, strict=True)
         ]
-        rows.append([name, *cells])
+        rows.append([_readable(name), *cells])
     return aligned(rows)
 
 

@@ -174,6 +174,8 @@ def _plain(prediction: Prediction) -> dict[str, Any]:
 
 
 def _page(prediction: Prediction) -> str:
+    from dglkgmix.kg.degrees import readable
+
     query = prediction.query
     parts = [query.given.get(role, "?") for role in ("head", "relation", "tail")]
     title = " · ".join(_one_line(part) for part in parts)
@@ -190,7 +192,7 @@ def _page(prediction: Prediction) -> str:
                 f"{answer.score:.4f}",
                 chance,
                 f"{answer.degree:,}",
-                answer.bin,
+                readable(answer.bin),
                 ", ".join(remarks),
             ]
         )

@@ -12,7 +12,7 @@ from dglkgmix.evaluation import metrics
 from dglkgmix.evaluation.alignment import align
 from dglkgmix.evaluation.rank_table import RankTable
 from dglkgmix.files import write_atomic
-from dglkgmix.kg.degrees import DegreeBins
+from dglkgmix.kg.degrees import DegreeBins, readable
 from dglkgmix.report import sections
 from dglkgmix.report.blocks import Section
 from dglkgmix.report.figures.canvas import SERIES
@@ -130,4 +130,5 @@ def _template() -> Any:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.filters["readable"] = readable
     return environment.get_template("report.html.j2")

@@ -114,8 +114,9 @@ def comparison_section(subjects: Subjects, bins: DegreeBins) -> Section:
         (s, compare([first.table], [s.table], bins, labels=(first.name, s.name))) for s in others
     ]
     note = (
-        "Difference in MRR with its 95 % bootstrap interval over triples, and the p-value of a "
-        "paired t-test over triples; p-values of the bins are Holm-corrected. Bold: p < 0.05."
+        "Differences in MRR and Hits@10 with their 95 % bootstrap intervals over triples, and the "
+        "p-values of paired t-tests over triples; those of the bins are Holm-corrected, for each "
+        "metric apart. Bold: p < 0.05."
     )
     return Section(
         "comparison",

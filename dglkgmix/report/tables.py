@@ -9,13 +9,15 @@ from typing import Any
 
 from dglkgmix.evaluation import metrics
 from dglkgmix.evaluation.rank_table import RankTable
-from dglkgmix.kg.degrees import DegreeBins
+from dglkgmix.kg.degrees import DegreeBins, readable
 from dglkgmix.report.subject import Subject
 
 # Relations with fewer test queries say little about a model.
 FEWEST_QUERIES, WORST = 10, 12
 DASH = "–"
 YARDSTICK = "degrees only"
+# What further runs are tested by.
+TESTED = {"mrr": "MRR", "hits@10": "Hits@10"}
 
 
 @dataclass(frozen=True)
@@ -33,7 +35,10 @@ class Cell:
 
 @dataclass(frozen=True)
 class Table:
-    """``head`` are column titles; the first ``labels`` columns hold names, the others numbers."""
+    """``head`` are column titles; the first ``labels`` columns hold names, the others numbers.
+
+    A title breaks at its line ends, so that titles of a kind break alike.
+    """
 
     head: tuple[str, ...]
     rows: tuple[tuple[Cell, ...], ...]
@@ -65,7 +70,8 @@ def bins_table(subjects: Sequence[Subject], bins: DegreeBins, yardstick: RankTab
     figures = [Cell(number(base[name]["mrr"]), ("number",)) for name in bins.names]
     rows.append([Cell(YARDSTICK, ("name", "aside")), *figures])
     titles = zip(bins.names, bins.intervals, strict=True)
-    head = ("MRR", *(n if n == i else f"{n} {interval(i)}" for n, i in titles))
+    shown = (readable(n) if n == i else f"{n}\n{readable(i)}" for n, i in titles)
+    head = ("MRR", *shown)
     return Table(head, _rows(rows))
 
 
@@ -118,18 +124,21 @@ def bias_table(summary: Mapping[str, Any], bins: DegreeBins) -> Table:
         total = sum(counts.values())
         cells = [Cell(with_share(counts[name], total), ("number",)) for name in bins.names]
         rows.append([Cell(split, ("name",)), *cells])
-    return Table(("queries", *bins.names), _rows(rows))
+    return Table(("queries", *map(readable, bins.names)), _rows(rows))
 
 
 def tests_table(
     baseline: Subject, others: Sequence[tuple[Subject, Mapping[str, Any]]], names: Sequence[str]
 ) -> Table:
-    """Difference in MRR to the baseline, overall and by bin, with interval and p-value."""
+    """Differences to the baseline, overall and by bin, with intervals and p-values."""
     rows = []
     for subject, found in others:
         groups = [found["overall"], *(found["bins"][name] for name in names)]
-        rows.append([run_cell(subject), *(_test_cell(group["mrr"]) for group in groups)])
-    return Table((f"MRR against {baseline.name}", "overall", *names), _rows(rows))
+        for metric, label in TESTED.items():
+            cells = [_test_cell(group[metric]) for group in groups]
+            rows.append([run_cell(subject), Cell(label, ("name",)), *cells])
+    head = (f"against {baseline.name}", "", "overall", *map(readable, names))
+    return Table(head, _rows(rows), labels=2)
 
 
 def relations_table(subjects: Sequence[Subject], classes: Mapping[str, str]) -> Table:
@@ -173,7 +182,7 @@ def ece_table(subjects: Sequence[Subject], bins: DegreeBins) -> Table:
         [run_cell(s), *(Cell(number(s.account["ece"][name]), ("number",)) for name in names)]
         for s in subjects
     ]
-    return Table(("run", *names), _rows(rows))
+    return Table(("run", *map(readable, names)), _rows(rows))
 
 
 def scaling_table(subjects: Sequence[Subject]) -> Table:
@@ -259,11 +268,6 @@ def ends(pair: tuple[float, float] | None) -> str:
 def with_share(count: int, total: int) -> str:
     """``1,234 (56 %)``."""
     return f"{count:,} ({100 * count / total:.0f} %)" if total else f"{count:,}"
-
-
-def interval(text: str) -> str:
-    """An interval of degrees for people."""
-    return text.replace("inf", "∞").replace(",", ",\u00a0")
 
 
 def p_value(value: float | None) -> str:

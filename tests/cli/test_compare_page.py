@@ -14,7 +14,7 @@ def test_differences_stand_with_interval_and_number_of_queries(run, other):
     assert f"{part['queries']}" in overall.split()
     assert f"{part['difference']:+.4f}" in overall
     assert f"{part['ci_low']:+.4f} … {part['ci_high']:+.4f}" in overall
-    assert [line.split()[:3] for line in lines if "high" in line] == [["high", "[50,inf)", "0"]] * 3
+    assert [line.split()[:3] for line in lines if "high" in line] == [["high", "[50,∞)", "0"]] * 3
     assert lines[-1] == "  p over bins is Holm-corrected."
 
 

@@ -19,7 +19,7 @@ def test_figures_stand_under_their_headings(run):
 
 def test_empty_bins_show_dashes(run):
     line = next(x for x in call(evaluate, run).stdout.splitlines() if x.startswith("  high"))
-    assert line.split() == ["high", "[50,inf)", "0", *["–"] * 7]
+    assert line.split() == ["high", "[50,∞)", "0", *["–"] * 7]
 
 
 def test_the_caution_stands_where_sigma_is_no_probability(run, other):

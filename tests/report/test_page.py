@@ -95,7 +95,10 @@ def test_every_figure_has_a_description(text):
 
 
 def test_a_page_on_one_run_compares_nothing(run):
-    page = Page(render([run], split="valid", bins=DegreeBins((2,))))
+    text = render([run], split="valid", bins=DegreeBins((2,)))
+    assert "[2,∞)" in text
+    assert "[2,inf)" not in text
+    page = Page(text)
     assert "comparison" not in page.ids
     assert {"data", "results", "relations", "examples", "calibration", "settings"} <= set(page.ids)
 

@@ -52,10 +52,14 @@ def test_further_runs_are_folded_away(subjects):
     assert not of(sections.examples_section(subjects[:1], BINS), Fold)
 
 
-def test_a_comparison_has_a_row_for_each_further_run(subjects):
+def test_a_comparison_has_rows_for_each_further_run(subjects):
     section = sections.comparison_section(subjects, BINS)
     (grid,) = of(section, Grid)
-    assert [row[0].text for row in grid.table.rows] == [subjects[1].name]
+    name = subjects[1].name
+    assert [[c.text for c in row[:2]] for row in grid.table.rows] == [
+        [name, "MRR"],
+        [name, "Hits@10"],
+    ]
 
 
 def test_relations(subjects):

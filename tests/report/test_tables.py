@@ -56,14 +56,15 @@ def test_the_best_of_several_runs_is_marked(subjects, small_graph):
 def test_bins_carry_their_intervals(subjects, small_graph):
     yardstick = popularity_table(small_graph, "test", 2**20)
     table = tables.bins_table(subjects, BINS, yardstick)
-    assert table.head == ("MRR", "[0,1)", "[1,3)", "[3,inf)")
+    assert table.head == ("MRR", "[0,1)", "[1,3)", "[3,∞)")
+    assert tables.ece_table(subjects, BINS).head[-1] == "[3,∞)"
     low, high = subjects[0].intervals["[3,inf)"]
     assert table.rows[0][3].small == f"{low:.3f}–{high:.3f}"
     assert table.rows[-1][0].text == "degrees only"
     named = tables.bins_table(
         read_subjects([subjects[0].run], "test", DegreeBins()), DegreeBins(), yardstick
     )
-    assert named.head[-1] == "high [50,\u00a0∞)"
+    assert named.head[1:] == ("zero\n[0,1)", "low\n[1,10)", "medium\n[10,50)", "high\n[50,∞)")
 
 
 def test_only_what_is_odd_about_the_data_is_listed():
@@ -102,15 +103,22 @@ def test_differences_are_signed_and_sure_ones_marked(subjects):
     group = {"difference": -0.0312, "ci_low": -0.05, "ci_high": 0.01, "p_value": 0.0004}
     empty = dict.fromkeys(group)
     found = {
-        "overall": {"mrr": group},
-        "bins": {"a": {"mrr": {**group, "p_value": 0.2}}, "b": {"mrr": empty}},
+        "overall": {"mrr": group, "hits@10": {**group, "difference": 0.25, "p_value": 0.3}},
+        "bins": {
+            "a": {"mrr": {**group, "p_value": 0.2}, "hits@10": group},
+            "[9,inf)": {"mrr": empty, "hits@10": empty},
+        },
     }
-    (row,) = tables.tests_table(first, [(second, found)], ("a", "b")).rows
-    assert [cell.text for cell in row[1:]] == ["−0.031", "−0.031", "–"]
-    assert row[1].small == "−0.050 to +0.010\np < 0.001"
-    assert row[2].small.endswith("p = 0.200")
-    assert ["best" in cell.kinds for cell in row[1:]] == [True, False, False]
-    assert row[0].run == 1
+    table = tables.tests_table(first, [(second, found)], ("a", "[9,inf)"))
+    assert table.head == ("against one", "", "overall", "a", "[9,∞)")
+    row, hits = table.rows
+    assert [cell.text for cell in row[1:]] == ["MRR", "−0.031", "−0.031", "–"]
+    assert [cell.text for cell in hits[1:]] == ["Hits@10", "+0.250", "−0.031", "–"]
+    assert row[2].small == "−0.050 to +0.010\np < 0.001"
+    assert row[3].small.endswith("p = 0.200")
+    assert ["best" in cell.kinds for cell in row[1:]] == [False, True, False, False]
+    assert ["best" in cell.kinds for cell in hits[1:]] == [False, False, True, False]
+    assert row[0].run == hits[0].run == 1
 
 
 def test_the_worst_relations_come_first(subjects, monkeypatch):
@@ -144,4 +152,3 @@ def test_p_values(value, text):
 
 def test_numbers():
     assert (tables.number(None), tables.number(0.12345)) == ("–", "0.123")
-    assert tables.interval("[50,inf)") == "[50,\u00a0∞)"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from dglkgmix.kg.degrees import readable
 from dglkgmix.report.figures.canvas import MARKERS, MUTED, SERIES, draw, legend
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ def draw_calibration(errors: Errors) -> Figure:
 def describe_calibration(errors: Errors) -> str:
     """The figure in words."""
     parts = [
-        f"{group} {before:.3f} before, {after:.3f} after"
+        f"{readable(group)} {before:.3f} before, {after:.3f} after"
         for group, (before, after) in errors.items()
         if before is not None and after is not None
     ]
@@ -39,7 +40,7 @@ def _paint(axes: Axes, errors: Errors) -> None:
         if before is not None and after is not None:
             axes.plot([before, after], [y, y], color=MUTED, linewidth=1.2, zorder=2)
     handles = [_dots(axes, [errors[g][side] for g in groups], side) for side in (0, 1)]
-    axes.set_yticks(range(len(groups)), groups)
+    axes.set_yticks(range(len(groups)), [readable(group) for group in groups])
     axes.set_ylim(-0.6, len(groups) - 0.4)
     axes.set_xlim(left=0)
     axes.set_xlabel("expected calibration error")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from dglkgmix.kg.degrees import readable
 from dglkgmix.report.figures.canvas import MARKERS, PANEL, PAPER, SERIES, draw, legend
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ def describe_curves(curves: Curves, xlabel: str) -> str:
     """The figure in words."""
     parts = []
     for name, groups in curves.items():
-        points = [f"{g} {m['mrr']:.3f}" for g, m in groups.items() if m["queries"]]
+        points = [f"{readable(g)} {m['mrr']:.3f}" for g, m in groups.items() if m["queries"]]
         parts.append(f"{name}: {', '.join(points) or 'no queries'}.")
     return f"MRR by {xlabel}. " + " ".join(parts)
 
@@ -48,7 +49,7 @@ def _paint(axes: Axes, curves: Curves, xlabel: str) -> None:
         if hollow:
             style: dict[str, Any] = {"color": colour, "marker": marker, "markerfacecolor": PAPER}
             axes.plot(*zip(*hollow, strict=True), linestyle="none", zorder=4, **style)
-    labels = [name.replace("inf", "∞") for name in names]
+    labels = [readable(name) for name in names]
     axes.set_xticks(range(len(names)), labels, rotation=40, ha="right", rotation_mode="anchor")
     axes.set_xlabel(xlabel)
     axes.set_ylabel("MRR")

@@ -13,7 +13,7 @@ import numpy as np
 
 from dglkgmix.errors import ConfigError
 from dglkgmix.files import write_atomic
-from dglkgmix.kg.degrees import DegreeBins, query_degrees
+from dglkgmix.kg.degrees import DegreeBins, query_degrees, readable
 from dglkgmix.report.figures.canvas import INK, PAPER, SERIES, draw, save
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ def draw_degrees(distribution: DegreeDistribution) -> Figure:
 def describe_degrees(distribution: DegreeDistribution) -> str:
     """The figure in words."""
     total = sum(distribution.test.values())
-    shares = [f"{n} {_share(count, total)}" for n, count in distribution.test.items()]
+    shares = [f"{readable(n)} {_share(count, total)}" for n, count in distribution.test.items()]
     return (
         f"Tail-relation degrees of {sum(distribution.pairs):,} pairs of tail and relation, from 1 "
         f"to below {distribution.edges[-1]:,}; {distribution.pairs[0]:,} pairs have degree 1. "
@@ -155,7 +155,10 @@ def _paint_test(axes: Axes, distribution: DegreeDistribution) -> None:
             fontsize=9,
         )
     names = zip(distribution.bins.names, distribution.bins.intervals, strict=True)
-    labels = [name if name == interval else f"{name}  {interval}" for name, interval in names]
+    labels = [
+        readable(interval) if name == interval else f"{name}  {readable(interval)}"
+        for name, interval in names
+    ]
     axes.set_yticks(range(len(counts)), labels)
     axes.invert_yaxis()
     axes.set_xlim(0, max(*shares, 1) * 1.45)

@@ -35,13 +35,13 @@ class JointGrid:
 def joint_grid(table: RankTable) -> JointGrid:
     """The grid of a rank table; NaN where no query falls."""
     from dglkgmix.evaluation.metrics import joint
-    from dglkgmix.kg.degrees import DegreeBins
+    from dglkgmix.kg.degrees import DegreeBins, readable
 
     rows, columns = DegreeBins(TAIL_EDGES), DegreeBins(OTHER_EDGES)
     mrr, queries = joint(table, rows, columns)
     return JointGrid(
-        tuple(name.replace("inf", "∞") for name in rows.names),
-        tuple(name.replace("inf", "∞") for name in columns.names),
+        tuple(map(readable, rows.names)),
+        tuple(map(readable, columns.names)),
         tuple(map(tuple, mrr.tolist())),
         tuple(map(tuple, queries.tolist())),
     )

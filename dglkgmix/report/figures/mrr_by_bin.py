@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from dglkgmix.kg.degrees import readable
 from dglkgmix.report.figures.canvas import HATCHES, INK, PAPER, SERIES, draw, legend
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ def draw_mrr_by_bin(runs: Runs) -> Figure:
 def describe_mrr_by_bin(runs: Runs) -> str:
     """The figure in words."""
     return "MRR by tail-relation degree of the answer. " + " ".join(
-        f"{run}: {', '.join(f'{name} {_number(e)}' for name, e in bins.items())}."
+        f"{run}: {', '.join(f'{readable(name)} {_number(e)}' for name, e in bins.items())}."
         for run, bins in runs.items()
     )
 
@@ -73,7 +74,7 @@ def _whiskers(axes: Axes, offsets: Sequence[float], estimates: Sequence[Estimate
 
 
 def _label(name: str, estimate: Estimate) -> str:
-    return f"{name}\n{estimate.queries:,} queries"
+    return f"{readable(name)}\n{estimate.queries:,} queries"
 
 
 def _number(estimate: Estimate) -> str:

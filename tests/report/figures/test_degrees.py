@@ -38,7 +38,7 @@ def test_bars_show_the_counts():
         "25.0 %  (1)", "75.0 %  (3)", "0.0 %  (0)", "0.0 %  (0)",
     ]  # fmt: skip
     assert [label.get_text() for label in right.get_yticklabels()] == [
-        "zero  [0,1)", "low  [1,10)", "medium  [10,50)", "high  [50,inf)",
+        "zero  [0,1)", "low  [1,10)", "medium  [10,50)", "high  [50,∞)",
     ]  # fmt: skip
     assert right.yaxis_inverted()
     assert right.get_title(loc="left") == "Where the 4 test queries lie"
