@@ -11,7 +11,7 @@ import torch
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from dglkgmix.errors import ConfigError, DataError, UnknownNameError
+from dglkgmix.errors import CheckpointError, ConfigError, DataError, UnknownNameError
 from dglkgmix.estimator import ranks as ranking
 from dglkgmix.estimator.columns import Array, Names, as_column, split_columns
 from dglkgmix.estimator.defaults import parameter_defaults
@@ -233,8 +233,16 @@ class KGCompleter(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return ranking.degrees(self.run_.kg, triples)
 
     def score(self, X: Any, y: Any = None) -> float:
-        """Filtered MRR of triples, a mean over both queries of each."""
-        return float((1 / self.rank(X, y)).mean())
+        """Filtered MRR of triples, a mean over both queries of each.
+
+        Raises:
+            DataError: no triples.
+            UnknownNameError: as :meth:`rank`.
+        """
+        ranks = self.rank(X, y)
+        if not len(ranks):
+            raise DataError("X has 0 sample(s): a mean needs at least one triple")
+        return float((1 / ranks).mean())
 
     def transform(self, X: Any) -> Array:
         """Vectors (n, 2D or 3D): those of head, relation and, with three columns, tail.
@@ -268,7 +276,11 @@ class KGCompleter(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             CheckpointError: the folder holds something and ``overwrite`` is not set.
         """
         check_is_fitted(self)
-        self.run_.write(run, overwrite=overwrite)
+        try:
+            self.run_.write(run, overwrite=overwrite)
+        except CheckpointError as error:
+            # Its advice is the command line's.
+            raise CheckpointError(str(error).replace("--overwrite", "overwrite=True")) from None
 
     @classmethod
     def from_run(cls, run: str | Path) -> KGCompleter:

@@ -222,3 +222,9 @@ def test_the_seed_decides(triples: Array, fitted: KGCompleter) -> None:
     same, other = KGCompleter(**SMALL).fit(triples), KGCompleter(**SMALL, seed=1).fit(triples)
     assert (same.decision_function(triples[:3]) == fitted.decision_function(triples[:3])).all()
     assert (other.decision_function(triples[:3]) != fitted.decision_function(triples[:3])).any()
+
+
+def test_no_triples_have_no_score(fitted: KGCompleter, triples: Array) -> None:
+    assert fitted.rank(triples[:0]).shape == (0, 2)
+    with pytest.raises(DataError, match="at least one triple"):
+        fitted.score(triples[:0])
