@@ -1,79 +1,32 @@
-"""Files that are whole or absent, and run folders made of them."""
+"""Run folders: files that are whole or absent, sealed by a manifest."""
 
 from __future__ import annotations
 
-import errno
 import fcntl
 import os
-import re
-import secrets
 import shlex
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
+from typing import BinaryIO, TypeVar
 
-from dglkgmix.errors import CheckpointError, StorageError
-from dglkgmix.manifest import ABSENT, LOCK, MANIFEST, Manifest, check_name, digest
+from dglkgmix.atomic import (
+    TEMPORARY,
+    Content,
+    parts_of,
+    storage_errors,
+    sync_folder,
+    write_atomic,
+)
+from dglkgmix.errors import CheckpointError
+from dglkgmix.manifest import ABSENT, LOCK, MANIFEST, Manifest, check_name, digest, digest_of_parts
 
-_TEMPORARY = re.compile(r"\.dglkgmix-[0-9a-f]{16}\.tmp")
-_ADVICE = {
-    errno.ENOSPC: "the disk is full: free some space, then go on from the last complete state",
-    errno.EDQUOT: "the disk quota is used up: free some space, then go on from the last state",
-    errno.EFBIG: "the file would be larger than this system allows",
-    errno.EACCES: "not writable: check the permissions of the folder",
-    errno.EPERM: "not writable: check the permissions of the folder",
-    errno.EROFS: "not writable: the file system is read-only",
-    errno.ENOENT: "the folder does not exist, or was removed meanwhile",
-    errno.ENOTDIR: "a file stands where a folder belongs",
-    errno.EISDIR: "a folder stands where a file belongs",
-}
+__all__ = ["RunFolder", "write_atomic"]
 
-
-@contextmanager
-def _storage_errors(path: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        if isinstance(error, StorageError):
-            raise
-        reason = _ADVICE.get(error.errno or 0, error.strerror or str(error))
-        raise StorageError(f"{path}: {reason}") from error
-
-
-def write_atomic(path: Path, data: bytes) -> None:
-    """Writes a file that is either whole or, whatever happens meanwhile, as it was before.
-
-    Raises:
-        StorageError: the disk is full, the folder is not writable or gone; nothing is left behind.
-    """
-    path = Path(path)
-    temporary = path.with_name(f".dglkgmix-{secrets.token_hex(8)}.tmp")
-    with _storage_errors(path):
-        try:
-            _write_synced(temporary, data)
-            temporary.replace(path)
-        except BaseException:
-            with suppress(OSError):
-                temporary.unlink()
-            raise
-        _sync_folder(path.parent)
-
-
-def _write_synced(path: Path, data: bytes) -> None:
-    with path.open("xb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
-
-
-def _sync_folder(path: Path) -> None:
-    """Makes a rename last through a power cut, and keeps two renames in their order."""
-    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+_T = TypeVar("_T")
+# Bytes that are looked at together where a file is not read as a whole.
+_PIECE = 2**20
 
 
 class RunFolder:
@@ -166,16 +119,22 @@ class RunFolder:
         Raises:
             CheckpointError: names the file that is not part of the run, missing, or changed.
         """
-        while True:
-            data = self._bytes(check_name(name))
-            state = ABSENT if data is None else digest(data)
-            if data is not None and state in self._manifest.states(name):
-                return data
-            if not self._refresh():
-                raise CheckpointError(f"{self.path / name}: {self._complaint(name, state)}")
+        return self._checked(name, _read)
 
-    def write(self, name: str, data: bytes) -> None:
+    @contextmanager
+    def reading(self, name: str) -> Iterator[BinaryIO]:
+        """The file, open at its start, after its content was checked piece by piece.
+
+        Raises:
+            CheckpointError: as :meth:`read`.
+        """
+        with ExitStack() as opened:
+            yield self._checked(name, lambda path: _open(path, opened))
+
+    def write(self, name: str, data: Content) -> None:
         """Replaces or adds a file.
+
+        Content in parts is gone through twice, for its digest and to be written, and never held.
 
         Raises:
             CheckpointError: the folder was opened for reading, or a foreign file has that name.
@@ -184,9 +143,9 @@ class RunFolder:
         self._check_writable()
         target = self._file(check_name(name))
         self._check_own(name)
-        state = digest(data)
+        state = digest_of_parts(parts_of(data))
         self._commit(self._manifest.adding({name: state}))
-        with _storage_errors(target):
+        with storage_errors(target):
             self._make_parents(target)
         write_atomic(target, data)
         self._commit(self._manifest.with_states({name: (state,)}))
@@ -236,13 +195,22 @@ class RunFolder:
         for folder in reversed(target.relative_to(self.path).parents[:-1]):
             if not (self.path / folder).is_dir():
                 (self.path / folder).mkdir()
-                _sync_folder(self.path)
+                sync_folder(self.path)
 
-    def _bytes(self, name: str) -> bytes | None:
+    def _checked(self, name: str, get: Callable[[Path], tuple[_T, str]]) -> _T:
+        """What ``get`` finds, once it has the digest that the manifest lists."""
+        while True:
+            found, state = self._found(check_name(name), get) or (None, ABSENT)
+            if found is not None and state in self._manifest.states(name):
+                return found
+            if not self._refresh():
+                raise CheckpointError(f"{self.path / name}: {self._complaint(name, state)}")
+
+    def _found(self, name: str, get: Callable[[Path], tuple[_T, str]]) -> tuple[_T, str] | None:
         if name not in self._manifest.files:
             return None
         try:
-            return self._file(name).read_bytes()
+            return get(self._file(name))
         except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
             return None
         except OSError as error:
@@ -287,7 +255,7 @@ class RunFolder:
         listed = [name for name in names if name in self._manifest.files]
         self._commit(self._manifest.adding(dict.fromkeys(listed, ABSENT)))
         for name in listed:
-            with _storage_errors(self._file(name)):
+            with storage_errors(self._file(name)):
                 self._file(name).unlink(missing_ok=True)
         self._commit(self._manifest.with_states(dict.fromkeys(listed, (ABSENT,))))
 
@@ -307,20 +275,32 @@ class RunFolder:
         folders = {self._file(name).parent for name in self._manifest.files} | {self.path}
         for folder in folders:
             for file in folder.glob(".dglkgmix-*.tmp"):
-                if _TEMPORARY.fullmatch(file.name):
-                    with _storage_errors(file):
+                if TEMPORARY.fullmatch(file.name):
+                    with storage_errors(file):
                         file.unlink(missing_ok=True)
+
+
+def _read(path: Path) -> tuple[bytes, str]:
+    data = path.read_bytes()
+    return data, digest(data)
+
+
+def _open(path: Path, opened: ExitStack) -> tuple[BinaryIO, str]:
+    file = opened.enter_context(path.open("rb"))
+    state = digest_of_parts(iter(lambda: file.read(_PIECE), b""))
+    file.seek(0)
+    return file, state
 
 
 def _make_folder(path: Path) -> None:
     if path.exists() and not path.is_dir():
         raise CheckpointError(f"{path}: a file, where a folder for the run belongs")
-    with _storage_errors(path):
+    with storage_errors(path):
         path.mkdir(parents=True, exist_ok=True)
 
 
 def _check_empty(path: Path) -> None:
-    with _storage_errors(path):
+    with storage_errors(path):
         holds = sorted(file.name for file in path.iterdir() if not _is_trace(file.name))
     if holds:
         raise CheckpointError(
@@ -331,7 +311,7 @@ def _check_empty(path: Path) -> None:
 
 def _is_trace(name: str) -> bool:
     """Whether the file is what a run leaves that was killed before its first file."""
-    return name == LOCK or _TEMPORARY.fullmatch(name) is not None
+    return name == LOCK or TEMPORARY.fullmatch(name) is not None
 
 
 def _start(path: Path, overwrite: bool) -> Manifest:
@@ -369,7 +349,7 @@ def _read_manifest(path: Path) -> Manifest:
 
 def _acquire(path: Path) -> int:
     """Takes the folder's lock, which ends with the process, however that ends."""
-    with _storage_errors(path / LOCK):
+    with storage_errors(path / LOCK):
         descriptor = os.open(path / LOCK, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o666)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
@@ -24,7 +24,15 @@ States = tuple[str, ...]
 
 def digest(data: bytes) -> str:
     """SHA-256 in hexadecimal digits."""
-    return hashlib.sha256(data).hexdigest()
+    return digest_of_parts((data,))
+
+
+def digest_of_parts(parts: Iterable[bytes | memoryview]) -> str:
+    """SHA-256 of what is there piece by piece."""
+    seen = hashlib.sha256()
+    for part in parts:
+        seen.update(part)
+    return seen.hexdigest()
 
 
 def check_name(name: str) -> str:

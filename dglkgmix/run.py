@@ -134,7 +134,7 @@ class Run:
         """The selected weights; of an interrupted run, the best of its last complete state."""
         if self.folder.has(run_files.MODEL):
             where = str(self.path / run_files.MODEL)
-            return checkpoint.unpack_weights(self.folder.read(run_files.MODEL), where), where
+            return run_files.read_weights(self.folder), where
         where = str(self.path / run_files.STATE)
         state = StateFile(self.folder, "auto").load()
         if state is None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from dglkgmix.atomic import Content
 from dglkgmix.files import RunFolder
 from dglkgmix.manifest import Manifest
 
@@ -20,7 +21,7 @@ class Spectator(RunFolder):
         """Of a new run: nothing that lies in the folder now is a part of it."""
         return cls(Path(path), Manifest(), None)
 
-    def write(self, name: str, data: bytes) -> None:
+    def write(self, name: str, data: Content) -> None:
         """Nothing."""
 
     def remove(self, name: str) -> None:

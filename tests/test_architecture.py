@@ -25,6 +25,7 @@ LAYERS = {
     "dglkgmix._dgl": 0,
     "dglkgmix.parquet": 0,
     "dglkgmix.allocator": 0,
+    "dglkgmix.atomic": 0,
     "dglkgmix.files": 0,
     "dglkgmix.manifest": 0,
     "dglkgmix.spectator": 0,

@@ -16,7 +16,7 @@ from subprocess import CompletedProcess
 import pytest
 
 from dglkgmix.errors import CheckpointError, StorageError
-from dglkgmix.files import RunFolder, write_atomic
+from dglkgmix.files import RunFolder
 from dglkgmix.manifest import MANIFEST, Manifest
 
 
@@ -67,98 +67,6 @@ def file_size_limit(size: int) -> Iterator[None]:
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limit)
         signal.signal(signal.SIGXFSZ, handler)
-
-
-class TestWriteAtomic:
-    def test_writes_and_replaces(self, tmp_path: Path) -> None:
-        write_atomic(tmp_path / "f", b"one")
-        write_atomic(tmp_path / "f", b"")
-        assert contents(tmp_path) == {"f": b""}
-
-    def test_follows_the_umask_as_other_files_do(self, tmp_path: Path) -> None:
-        (tmp_path / "ordinary").touch()
-        write_atomic(tmp_path / "f", b"x")
-        assert (tmp_path / "f").stat().st_mode == (tmp_path / "ordinary").stat().st_mode
-
-    @pytest.mark.parametrize("step", ["fsync", "replace"])
-    @pytest.mark.parametrize(
-        ("number", "advice"),
-        [
-            (errno.ENOSPC, "the disk is full"),
-            (errno.EDQUOT, "quota"),
-            (errno.EROFS, "read-only"),
-            (errno.EIO, "Input/output error"),
-        ],
-    )
-    def test_a_failing_disk_leaves_the_old_file_and_nothing_else(
-        self,
-        tmp_path: Path,
-        monkeypatch: pytest.MonkeyPatch,
-        step: str,
-        number: int,
-        advice: str,
-    ) -> None:
-        write_atomic(tmp_path / "f", b"old")
-
-        def fail(*args: object) -> None:
-            raise OSError(number, os.strerror(number))
-
-        monkeypatch.setattr(*((os, "fsync") if step == "fsync" else (Path, "replace")), fail)
-        with pytest.raises(StorageError, match=f"{tmp_path}/f: .*{advice}"):
-            write_atomic(tmp_path / "f", b"new")
-        monkeypatch.undo()
-        assert contents(tmp_path) == {"f": b"old"}
-
-    def test_ctrl_c_leaves_the_old_file_and_nothing_else(
-        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        def interrupt(*args: object) -> None:
-            raise KeyboardInterrupt
-
-        write_atomic(tmp_path / "f", b"old")
-        monkeypatch.setattr(os, "fsync", interrupt)
-        with pytest.raises(KeyboardInterrupt):
-            write_atomic(tmp_path / "f", b"new")
-        assert contents(tmp_path) == {"f": b"old"}
-
-    def test_the_folder_is_gone(self, tmp_path: Path) -> None:
-        with pytest.raises(StorageError, match="does not exist, or was removed"):
-            write_atomic(tmp_path / "gone" / "f", b"x")
-
-    def test_a_file_stands_for_the_folder(self, tmp_path: Path) -> None:
-        (tmp_path / "file").touch()
-        with pytest.raises(StorageError, match="a file stands where a folder belongs"):
-            write_atomic(tmp_path / "file" / "f", b"x")
-
-    def test_a_folder_stands_for_the_file(self, tmp_path: Path) -> None:
-        (tmp_path / "f").mkdir()
-        with pytest.raises(StorageError, match="a folder stands where a file belongs"):
-            write_atomic(tmp_path / "f", b"x")
-        assert list(tmp_path.iterdir()) == [tmp_path / "f"]
-
-    def test_a_real_limit_of_the_system(self, tmp_path: Path) -> None:
-        """A full disk as the kernel reports it, without the rights to mount one."""
-        write_atomic(tmp_path / "f", b"old")
-        with (
-            file_size_limit(4096),
-            pytest.raises(StorageError, match="larger than this system allows"),
-        ):
-            write_atomic(tmp_path / "f", bytes(100_000))
-        assert contents(tmp_path) == {"f": b"old"}
-
-    def test_the_file_and_the_rename_are_synced_in_this_order(
-        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        seen: list[tuple[str, list[str]]] = []
-
-        def record(descriptor: int) -> None:
-            synced = Path(f"/proc/self/fd/{descriptor}").readlink()
-            kind = "folder" if synced == tmp_path else "file"
-            seen.append((kind, [file.suffix for file in tmp_path.iterdir()]))
-
-        monkeypatch.setattr(os, "fsync", record)
-        write_atomic(tmp_path / "f.txt", b"x")
-        assert seen == [("file", [".tmp"]), ("folder", [".txt"])]
 
 
 class TestReadingAndWriting:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import io
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import BinaryIO
 
 from dglkgmix.errors import CheckpointError
 from dglkgmix.files import RunFolder
@@ -35,6 +39,15 @@ class PackedFolder:
         if name not in self.files:
             raise CheckpointError(f"{self.path / name}: not part of this run")
         return self.files[name]
+
+    @contextmanager
+    def reading(self, name: str) -> Iterator[BinaryIO]:
+        """A file's content, to be read piece by piece.
+
+        Raises:
+            CheckpointError: as :meth:`read`.
+        """
+        yield io.BytesIO(self.read(name))
 
 
 class PackedRun(Run):

@@ -6,63 +6,61 @@ damaged file is an error when it is read.
 
 from __future__ import annotations
 
+import io
 import json
-import struct
-from typing import Any
+from typing import Any, BinaryIO
 
-import safetensors
-import safetensors.torch
 import torch
 from torch import Tensor
 
 from dglkgmix.errors import CheckpointError
+from dglkgmix.training.tensor_file import TensorFile, read_tensors
 
 _TENSOR = "$tensor"
 _PAIRS = "$pairs"
-_HEADER_LIMIT = 100 * 2**20
+# What comes of reading content that is no state, or a file that can no longer be read.
+_WRONG = (ValueError, KeyError, TypeError, RecursionError, OSError)
 
 
-def pack(state: dict[str, Any]) -> bytes:
+def pack(state: dict[str, Any]) -> TensorFile:
     """``state``, nested dictionaries and lists of tensors and plain values, as file content.
 
-    Tensors are stored on the CPU; tuples come back as lists.
+    Tensors are not copied but read when the content is; tuples come back as lists.
     """
     packer = _Packer()
     plain = json.dumps(packer.flatten(state, ""))
-    return safetensors.torch.save(packer.tensors, metadata={"state": plain})
+    return TensorFile(packer.tensors, {"state": plain})
 
 
-def unpack(data: bytes, where: str = "state") -> dict[str, Any]:
+def unpack(data: bytes | BinaryIO, where: str = "state") -> dict[str, Any]:
     """The state that :func:`pack` wrote.
 
     Raises:
         CheckpointError: content that is no such state; the message starts with ``where``.
     """
     try:
-        tensors = safetensors.torch.load(data)
-        plain = json.loads(_metadata(data)["state"])
-        state: dict[str, Any] = _restore(plain, tensors)
-    except (safetensors.SafetensorError, ValueError, KeyError, TypeError, struct.error) as error:
+        tensors, texts = read_tensors(_file(data))
+        state: dict[str, Any] = _restore(json.loads(texts["state"]), tensors)
+    except _WRONG as error:
         raise CheckpointError(f"{where}: no complete state: {error}") from None
     return state
 
 
-def pack_weights(weights: dict[str, Tensor]) -> bytes:
+def pack_weights(weights: dict[str, Tensor]) -> TensorFile:
     """A model's weights alone, readable by any safetensors reader."""
-    return safetensors.torch.save({key: _plain(value) for key, value in weights.items()})
+    return TensorFile(weights)
 
 
-def unpack_weights(data: bytes, where: str = "weights") -> dict[str, Tensor]:
+def unpack_weights(data: bytes | BinaryIO, where: str = "weights") -> dict[str, Tensor]:
     """The weights that :func:`pack_weights` wrote, on the CPU.
 
     Raises:
         CheckpointError: content that is no safetensors file.
     """
     try:
-        weights: dict[str, Tensor] = safetensors.torch.load(data)
-    except (safetensors.SafetensorError, ValueError) as error:
+        return read_tensors(_file(data))[0]
+    except _WRONG as error:
         raise CheckpointError(f"{where}: not a safetensors file: {error}") from None
-    return weights
 
 
 def load_weights(model: torch.nn.Module, weights: dict[str, Tensor], where: str) -> None:
@@ -80,9 +78,19 @@ def load_weights(model: torch.nn.Module, weights: dict[str, Tensor], where: str)
         ) from None
 
 
-def copy_weights(model: torch.nn.Module) -> dict[str, Tensor]:
-    """A copy of a model's weights and statistics on the CPU that later training leaves alone."""
-    return {key: value.detach().cpu().clone() for key, value in model.state_dict().items()}
+def copy_weights(
+    model: torch.nn.Module, place: dict[str, Tensor] | None = None
+) -> dict[str, Tensor]:
+    """A copy of a model's weights and statistics on the CPU that later training leaves alone.
+
+    An older copy, where one is given, is overwritten: two take twice the memory.
+    """
+    weights = {key: value.detach() for key, value in model.state_dict().items()}
+    if place is None:
+        return {key: value.to("cpu", copy=True) for key, value in weights.items()}
+    for key, value in weights.items():
+        place[key].copy_(value)
+    return place
 
 
 class _Packer:
@@ -90,12 +98,11 @@ class _Packer:
 
     def __init__(self) -> None:
         self.tensors: dict[str, Tensor] = {}
-        self._memory: set[int] = set()
 
     def flatten(self, value: Any, path: str) -> Any:
         """``value`` as JSON takes it, its tensors collected under names from ``path``."""
         if isinstance(value, Tensor):
-            self.tensors[path] = self._unshared(value)
+            self.tensors[path] = value
             return {_TENSOR: path}
         if isinstance(value, dict):
             items = [(key, self.flatten(x, f"{path}/{key}")) for key, x in value.items()]
@@ -106,14 +113,6 @@ class _Packer:
             return value
         kind = type(value).__name__
         raise TypeError(f"a state holds tensors and plain values, not {kind} at {path}")
-
-    def _unshared(self, value: Tensor) -> Tensor:
-        """``value`` with memory of its own: the format stores no two names for one."""
-        plain = _plain(value)
-        if plain.untyped_storage().data_ptr() in self._memory:
-            plain = plain.clone()
-        self._memory.add(plain.untyped_storage().data_ptr())
-        return plain
 
 
 def _restore(value: Any, tensors: dict[str, Tensor]) -> Any:
@@ -128,14 +127,5 @@ def _restore(value: Any, tensors: dict[str, Tensor]) -> Any:
     return {key: _restore(x, tensors) for key, x in value.items()}
 
 
-def _plain(value: Tensor) -> Tensor:
-    return value.detach().cpu().contiguous()
-
-
-def _metadata(data: bytes) -> dict[str, str]:
-    """The header's text values, which safetensors' own reader of bytes keeps to itself."""
-    (length,) = struct.unpack("<Q", data[:8])
-    if length > _HEADER_LIMIT:
-        raise ValueError(f"a header of {length} bytes")
-    header: dict[str, dict[str, str]] = json.loads(data[8 : 8 + length])
-    return header["__metadata__"]
+def _file(data: bytes | BinaryIO) -> BinaryIO:
+    return io.BytesIO(data) if isinstance(data, bytes) else data

@@ -19,10 +19,8 @@ from dglkgmix.training.stages import Stage, stages
 from dglkgmix.world import ALONE, World
 
 FLOAT = 4
-# Weights, gradients, Adam's two moments and the best weights; and, while a state is written, its
-# copy as the content of a file.
-_COPIES = 5
-_STATE_COPIES = 4
+# Weights, gradients, Adam's two moments, the best weights, and the last ones where they are better.
+_COPIES = 6
 # Scores, targets' gradient and what the product of a batch with all entities needs beside them.
 _SCORE_COPIES = 2
 # What a query passes through, what dropout keeps of it, and its gradient.
@@ -128,10 +126,10 @@ def _weights(stage: Stage, kg: KnowledgeGraph) -> Part:
     entity_dim, relation_dim = table_dims(stage.model)
     tables = kg.num_entities * (entity_dim + 1) + kg.num_query_relations * relation_dim
     decoder = sum(p.numel() for p in _decoder(stage).parameters())
-    copies = _COPIES + _STATE_COPIES + 2 * bool(stage.swa.enabled)
+    copies = _COPIES + 2 * bool(stage.swa.enabled)
     return Part(
         copies * FLOAT * (tables + decoder),
-        f"{copies} copies of {tables + decoder:,} weights (gradients, optimiser, best, state)",
+        f"{copies} copies of {tables + decoder:,} weights (gradients, optimiser, best)",
         f"set model.entity_dim below {entity_dim}",
     )
 

@@ -124,7 +124,7 @@ def read_tables(path: str | Path) -> Tables:
     folder = RunFolder.open(Path(path))
     if not folder.has(MODEL):
         raise CheckpointError(f"{path}: the run has not finished: {MODEL} is not there yet")
-    weights = checkpoint.unpack_weights(folder.read(MODEL), str(folder.path / MODEL))
+    weights = read_weights(folder)
     return Tables(
         read_vocabulary(folder, "entity"),
         read_vocabulary(folder, "relation"),
@@ -132,6 +132,16 @@ def read_tables(path: str | Path) -> Tables:
         weights["encoder.relation_table"],
         str(path),
     )
+
+
+def read_weights(folder: RunFolder) -> dict[str, Tensor]:
+    """The selected weights of a finished run.
+
+    Raises:
+        CheckpointError: the file is missing or damaged.
+    """
+    with folder.reading(MODEL) as file:
+        return checkpoint.unpack_weights(file, str(folder.path / MODEL))
 
 
 def given_tables(config: Config, kg: KnowledgeGraph) -> Tables | None:

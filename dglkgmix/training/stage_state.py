@@ -108,7 +108,7 @@ class StageState:
         self.validated = self.epoch
         self.averaging.validated = self.averaging.count
         if self.stopping.update(self.epoch, mrr):
-            self.best = copy_weights(self.candidate)
+            self.best = copy_weights(self.candidate, self.best)
 
     def select(self, late: float | None) -> Selection:
         """The stage's result, without changing the state.

@@ -145,20 +145,20 @@ class Trainer:
                 "No validation triples: every epoch is trained and the last weights are kept"
             )
         plan = stages(self.config)
+        first, begin = 0, _Beginning(tables=self._given_tables())
         saved = self._load_state(plan)
-        first = 0 if saved is None else [stage.name for stage in plan].index(saved["stage"])
-        tables = self._given_tables()
-        for number, stage in enumerate(plan[first:], first):
-            selection = self._stage(stage, number, tables, saved)
-            tables, saved = _tables_of(selection.weights), None
-        return selection
+        if saved is not None:
+            first = [stage.name for stage in plan].index(saved["stage"])
+            begin = _Beginning(saved=saved)
+        del saved  # What a stage begins with is nobody's but its own: it drops it once it has.
+        for number in range(first, len(plan) - 1):
+            begin = _Beginning(_tables_of(self._stage(plan[number], number, begin).weights))
+        return self._stage(plan[-1], len(plan) - 1, begin)
 
-    def _stage(
-        self, stage: Stage, number: int, tables: _TablePair | None, saved: dict[str, Any] | None
-    ) -> Selection:
+    def _stage(self, stage: Stage, number: int, begin: _Beginning) -> Selection:
         """Train one stage, from random weights, given tables or a saved state, to its result."""
         seed = self._stage_seed(number)
-        work = self._begin(stage, seed, tables, saved)
+        work = self._begin(stage, seed, begin)
         loop = StageLoop(
             self.kg,
             work,
@@ -196,11 +196,10 @@ class Trainer:
         """With tables from another run, the main stage draws as if it had been the second."""
         return derive(self.config.runtime.seed, "stage", number + bool(self.config.pretrain.run))
 
-    def _begin(
-        self, stage: Stage, seed: int, tables: _TablePair | None, saved: dict[str, Any] | None
-    ) -> StageState:
+    def _begin(self, stage: Stage, seed: int, begin: _Beginning) -> StageState:
         model = LinkPredictor.build(stage.model, self.kg, seed=derive(seed, "weights"))
-        if tables is not None and saved is None:
+        tables, saved = begin.take()
+        if tables is not None:
             set_tables(model, *tables)
         share_statistics(model, self._world)
         work = StageState(stage, model.to(self._device))
@@ -257,9 +256,8 @@ class Trainer:
         }
 
     def _given_tables(self) -> _TablePair | None:
-        if self._tables is None:
-            return None
-        return self._tables.entity_table, self._tables.relation_table
+        tables, self._tables = self._tables, None
+        return None if tables is None else (tables.entity_table, tables.relation_table)
 
     def _selected_model(self, selection: Selection) -> LinkPredictor:
         model = LinkPredictor.build(self.config.model, self.kg)
@@ -297,6 +295,25 @@ class Trainer:
 
 
 _TablePair = tuple[torch.Tensor, torch.Tensor]
+
+
+@dataclasses.dataclass
+class _Beginning:
+    """What a stage begins with, held until it has been taken: it is as large as the model.
+
+    Attributes:
+        tables: given entity and relation vectors; None for random ones.
+        saved: the state to go on from, or None.
+    """
+
+    tables: _TablePair | None = None
+    saved: dict[str, Any] | None = None
+
+    def take(self) -> tuple[_TablePair | None, dict[str, Any] | None]:
+        """Both; from then on this holds neither."""
+        found = self.tables, self.saved
+        self.tables = self.saved = None
+        return found
 
 
 def _tables_of(weights: dict[str, torch.Tensor]) -> _TablePair:

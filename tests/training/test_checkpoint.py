@@ -42,19 +42,19 @@ def equal(a: object, b: object) -> bool:
 
 
 def test_a_state_comes_back_exactly() -> None:
-    assert equal(unpack(pack(STATE)), STATE)
+    assert equal(unpack(bytes(pack(STATE))), STATE)
 
 
 def test_views_and_transposes_are_stored_as_their_values() -> None:
     base = torch.arange(6.0).view(2, 3)
-    state = unpack(pack({"t": base.T, "row": base[1]}))
+    state = unpack(bytes(pack({"t": base.T, "row": base[1]})))
     assert torch.equal(state["t"], base.T)
     assert torch.equal(state["row"], base[1])
 
 
 def test_the_same_tensor_twice_is_stored_twice() -> None:
     tensor = torch.ones(3)
-    state = unpack(pack({"a": tensor, "b": tensor}))
+    state = unpack(bytes(pack({"a": tensor, "b": tensor})))
     assert torch.equal(state["a"], state["b"])
 
 
@@ -67,7 +67,7 @@ def test_nothing_but_tensors_and_plain_values_is_written(value: object) -> None:
 @settings(max_examples=100)
 @given(st.data())
 def test_damaged_states_are_one_error(data: st.DataObject) -> None:
-    content = bytearray(pack({"epoch": 1, "w": torch.ones(2)}))
+    content = bytearray(bytes(pack({"epoch": 1, "w": torch.ones(2)})))
     cut = data.draw(st.integers(0, len(content)))
     flips = data.draw(st.lists(st.integers(0, len(content) - 1), max_size=3))
     for position in flips:
@@ -86,7 +86,7 @@ def test_weights_are_plain_safetensors(tmp_path) -> None:
     from safetensors import safe_open
 
     model = torch.nn.Linear(2, 3)
-    (tmp_path / "w").write_bytes(pack_weights(model.state_dict()))
+    (tmp_path / "w").write_bytes(bytes(pack_weights(model.state_dict())))
     with safe_open(tmp_path / "w", "pt") as file:
         assert set(file.keys()) == {"weight", "bias"}
     again = unpack_weights((tmp_path / "w").read_bytes())
@@ -101,9 +101,14 @@ def test_weights_that_do_not_fit_are_refused() -> None:
         unpack_weights(b"nonsense")
 
 
-def test_a_copy_stays_as_training_goes_on() -> None:
+def test_a_copy_stays_as_training_goes_on_and_a_newer_one_takes_its_place() -> None:
     model = torch.nn.Linear(2, 3)
     weights = copy_weights(model)
+    place = weights["weight"]
     with torch.no_grad():
         model.weight.add_(1)
     assert torch.equal(weights["weight"] + 1, model.weight)
+    assert copy_weights(model, weights) is weights
+    assert weights["weight"] is place
+    assert torch.equal(place, model.weight)
+    assert place.data_ptr() != model.weight.data_ptr()

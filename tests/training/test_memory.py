@@ -32,7 +32,7 @@ def test_weights_scores_and_candidates_are_counted(graph: KnowledgeGraph) -> Non
     config = settled(graph, "model.decoder=distmult", "training.batch_size=16")
     weights, batch, encoder = estimate(stages(config)[0], HUGE)
     tables = 1_000_000 * 9 + 200 * 8
-    assert weights.size == 9 * 4 * tables
+    assert weights.size == 6 * 4 * tables
     assert batch.size == pytest.approx(2 * 4 * 16 * 1_000_000, rel=0.01)
     assert encoder.size == 0
     config = settled(graph, "model.decoder=distmult", "training.regime=1-k")
@@ -41,7 +41,7 @@ def test_weights_scores_and_candidates_are_counted(graph: KnowledgeGraph) -> Non
 
 def test_a_relation_of_rescal_is_a_matrix(graph: KnowledgeGraph) -> None:
     weights = estimate(stages(settled(graph, "model.decoder=rescal"))[0], HUGE)[0]
-    assert weights.size == 9 * 4 * (1_000_000 * 9 + 200 * 64)
+    assert weights.size == 6 * 4 * (1_000_000 * 9 + 200 * 64)
 
 
 @pytest.mark.parametrize(

@@ -313,7 +313,7 @@ def test_without_a_validation_split_all_epochs_run_and_the_last_weights_stay(
     assert (result.best_epoch, result.epochs, result.valid) == (3, 3, None)
     assert result.test is not None
     assert any("No validation triples" in text for text in recorder.messages)
-    last = checkpoint.pack_weights(state(tmp_path / "run")["model"])
+    last = bytes(checkpoint.pack_weights(state(tmp_path / "run")["model"]))
     assert weights(tmp_path / "run") == last
 
 
