@@ -80,6 +80,7 @@ class Settings:
 @click.group(
     cls=LazyGroup,
     invoke_without_command=True,
+    subcommand_metavar="COMMAND [ARGS]...",
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     epilog="Example: dglkgmix degrees world --threshold 5",
 )

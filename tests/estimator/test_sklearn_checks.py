@@ -40,6 +40,9 @@ EXEMPT = {
     "check_array_api_input": "names are no array of numbers",
 }
 
+# Checks that scikit-learn has since 1.8.
+NEWER = {"check_all_zero_sample_weights_error", "check_array_api_input"}
+
 CHECKS = list(estimator_checks_generator(KGCompleter()))
 
 
@@ -55,5 +58,5 @@ def test_check_passes(check: Any) -> None:
 
 def test_every_exemption_is_a_check_and_most_of_the_protocol_is_checked() -> None:
     names = {_name(check) for _, check in CHECKS}
-    assert set(EXEMPT) <= names
+    assert set(EXEMPT) - NEWER <= names
     assert len(names - set(EXEMPT)) >= 25
