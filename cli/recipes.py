@@ -9,6 +9,7 @@ from dglkgmix.cli.common import emit_json, json_option
 
 @click.group(
     invoke_without_command=True,
+    subcommand_metavar="[COMMAND] [ARGS]...",
     epilog="Example: dglkgmix recipes show codex-s-conve",
 )
 @json_option
