@@ -129,6 +129,7 @@ def test_nested_and_dotted_options_are_the_same():
 def test_packaged_experiments_are_found_by_name(tmp_path):
     names = packaged_experiments()
     assert names == [
+        "evidence-codex-s-conve",
         "evidence-world",
         "paper-ablation",
         "paper-calibration",
