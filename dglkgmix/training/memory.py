@@ -16,6 +16,7 @@ from dglkgmix.models.decoder import Decoder
 from dglkgmix.models.registry import build_decoder, table_dims
 from dglkgmix.training.config import Config, settled
 from dglkgmix.training.stages import Stage, stages
+from dglkgmix.training.strategies import STRATEGIES
 from dglkgmix.world import ALONE, World
 
 FLOAT = 4
@@ -27,6 +28,10 @@ _SCORE_COPIES = 2
 _QUERY_COPIES = 3
 # Activations of the encoder that its gradient needs, in and out of each layer.
 _LAYER_COPIES = 6
+# Vectors of the two heads and relations that a synthetic sample mixes, the mix and its gradient.
+_MIX_COPIES = 4
+# Bytes of a synthetic sample while an epoch's are drawn: pairs of ids, drawn and in order, and λ.
+_DRAWN = 64
 # An evaluation holds scores, a verdict on each and a scratch of the same size.
 _BLOCK_COPIES = 3
 # Scores an evaluation needs at the very least to make headway.
@@ -77,9 +82,11 @@ def check_memory(
 
 def estimate(stage: Stage, kg: KnowledgeGraph, processes: int = 1) -> list[Part]:
     """The large parts of a stage's peak memory in each process; E, M, De and B as everywhere."""
-    batch = _batch(stage, kg)
-    own = dataclasses.replace(batch, size=math.ceil(batch.size / processes))
-    return [_weights(stage, kg), own, _encoder(stage, kg)]
+    parts = [_weights(stage, kg), _shared(_batch(stage, kg), processes), _encoder(stage, kg)]
+    drawn = STRATEGIES[stage.strategy.name].samples_of_epoch(kg, stage.strategy)
+    if drawn:
+        parts += [_shared(_mixed(stage, kg, drawn), processes), _partners(drawn)]
+    return parts
 
 
 def fitting_block(block: int, device: torch.device, processes: int = 1) -> int:
@@ -150,6 +157,38 @@ def _batch(stage: Stage, kg: KnowledgeGraph) -> Part:
         f"set training.batch_size (--batch-size) below {size}"
         + (", or --regime 1-k, which scores few entities" if training.regime == "1-n" else ""),
     )
+
+
+def _mixed(stage: Stage, kg: KnowledgeGraph, drawn: int) -> Part:
+    """Of an average batch: the samples of its positives, and with softmax all their rivals."""
+    training, model, decoder = stage.training, stage.model, _decoder(stage)
+    size = settled(training.batch_size)
+    units = len(kg.train_index.heads) if training.regime == "1-n" else kg.num_edges
+    samples = math.ceil(size * drawn / units)
+    rivals = 1
+    if training.loss == "ce":
+        rivals = kg.num_entities if training.regime == "1-n" else settled(training.negatives) + 1
+    # A candidate's vector is held where its score is no product.
+    each = 1 if decoder.is_bilinear or training.regime == "1-n" else decoder.entity_dim
+    vectors = _MIX_COPIES * sum(table_dims(model)) + _QUERY_COPIES * decoder.largest
+    return Part(
+        FLOAT * samples * (vectors + _SCORE_COPIES * rivals * each),
+        f"{samples:,} synthetic samples of a batch, {rivals:,} scores each",
+        f"set training.batch_size (--batch-size) below {size}, or strategy.partners below "
+        f"{stage.strategy.partners}",
+    )
+
+
+def _partners(drawn: int) -> Part:
+    return Part(
+        _DRAWN * drawn,
+        f"who is mixed with whom in an epoch, {drawn:,} pairs",
+        "set strategy.partners or strategy.threshold lower",
+    )
+
+
+def _shared(part: Part, processes: int) -> Part:
+    return dataclasses.replace(part, size=math.ceil(part.size / processes))
 
 
 def _encoder(stage: Stage, kg: KnowledgeGraph) -> Part:

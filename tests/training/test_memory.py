@@ -1,5 +1,9 @@
 from __future__ import annotations
 
+import math
+import os
+import subprocess
+import sys
 from types import SimpleNamespace
 
 import pytest
@@ -13,6 +17,7 @@ from dglkgmix.training.defaults import resolve
 from dglkgmix.training.memory import available_memory, check_memory, estimate, fitting_block, gib
 from dglkgmix.training.stages import stages
 from dglkgmix.world import World
+from tests.conftest import ROOT
 
 from .conftest import settings
 
@@ -146,3 +151,81 @@ def test_processes_share_the_batch_and_a_machines_memory(
         check_memory(config, HUGE, CPU, four)
     monkeypatch.setattr(memory, "available_memory", lambda _: 24 * 4_000_000)
     assert fitting_block(2**24, CPU, 2) == 2_000_000
+
+
+STAR = KnowledgeGraph.from_names([("a", "r", "z"), ("b", "r", "z"), ("c", "r", "z")])
+
+
+@pytest.mark.parametrize(
+    ("overrides", "samples", "scores"),
+    [
+        # Six edges; the three into z mix with one of two others each. Four queries.
+        (["training.regime=1-k"], 5, 1),
+        (["training.regime=1-n"], 8, 1),
+        (["training.regime=1-n", "training.loss=ce"], 8, 4),
+        (["training.regime=1-k", "training.loss=ce"], 5, 6),
+        (["training.regime=1-k", "training.loss=ce", "model.decoder=transe"], 5, 6 * 8),
+        (["training.regime=1-n", "training.loss=ce", "model.decoder=transe"], 8, 4),
+    ],
+)
+def test_synthetic_samples_are_counted(overrides: list[str], samples: int, scores: int) -> None:
+    mixup = ["strategy.name=mixup", "strategy.threshold=4", "strategy.partners=1"]
+    plain = ["model.decoder=distmult", "training.batch_size=10", "pretrain.enabled=false"]
+    config = settled(STAR, *plain, *overrides, *mixup)
+    _, _, _, mixed, partners = estimate(stages(config)[-1], STAR)
+    # Two heads, two relations, the mix and its gradient; a query of 8 numbers, thrice.
+    assert mixed.size == 4 * samples * (4 * 16 + 3 * 8 + 2 * scores)
+    assert f"{samples} synthetic samples" in mixed.what
+    assert partners.size == 64 * 3
+    shared = estimate(stages(config)[-1], STAR, 2)
+    assert shared[3].size == math.ceil(mixed.size / 2)
+    assert shared[4] == partners
+    assert len(estimate(stages(settled(STAR, *plain, *overrides))[-1], STAR)) == 3
+
+
+def test_samples_that_do_not_fit_are_refused_with_the_option(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    options = ["training.regime=1-k", "training.batch_size=1000000", "model.decoder=conve"]
+    mixup = ["strategy.name=mixup", "strategy.threshold=4", "strategy.partners=2"]
+    config = settled(STAR, *options, *mixup, "training.negatives=1", "pretrain.enabled=false")
+    parts = estimate(stages(config)[-1], STAR)
+    needed = sum(part.size for part in parts)
+    monkeypatch.setattr(memory, "available_memory", lambda _: needed - parts[3].size)
+    with pytest.raises(ConfigError, match=r"needs about .* of memory"):
+        check_memory(config, STAR, CPU)
+
+
+_MEASURED = """
+import resource, sys, torch
+from bench.generated import generated
+from bench.steps import Steps, settings
+from dglkgmix.training.memory import estimate
+
+def peak():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+strategy, regime, loss, batch = sys.argv[1:]
+kg = generated(20_000, 20, 100_000)
+steps = Steps(kg, settings("conve", regime, int(batch), strategy, loss=loss))
+torch.set_num_threads(1)
+steps.loop.strategy.start_epoch(1, 0)
+before = peak()
+steps(3)
+print(peak() - before, *(part.size for part in estimate(steps.loop.work.stage, kg)[3:4]))
+"""
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("regime", "loss", "batch"), [("1-n", "ce", 128), ("1-n", "bce", 512)])
+def test_samples_take_about_as_much_as_is_said(regime: str, loss: str, batch: int) -> None:
+    """The growth of a process in its first steps, with samples and without."""
+
+    def measured(strategy: str) -> list[int]:
+        command = [sys.executable, "-c", _MEASURED, strategy, regime, loss, str(batch)]
+        environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+        done = subprocess.run(command, capture_output=True, cwd=ROOT, env=environment, check=True)
+        return list(map(int, done.stdout.split()))
+
+    (plain,), (mixed, said) = measured("standard"), measured("mixup")
+    assert 1 / 3 < (mixed - plain) / said < 3

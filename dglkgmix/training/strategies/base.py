@@ -85,6 +85,11 @@ class Strategy:
         """1-K: rows (N,) of ``kg.edges`` to train on this epoch, repeats allowed; None for all."""
         return None
 
+    @classmethod
+    def samples_of_epoch(cls, kg: KnowledgeGraph, config: StrategyConfig) -> int:
+        """How many synthetic samples an epoch has, known before anything is made."""
+        return 0
+
     @property
     def extra_triples(self) -> int:
         """1-K: how many more than M triples :meth:`epoch_edges` holds."""

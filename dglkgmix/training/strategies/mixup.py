@@ -8,6 +8,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from dglkgmix.kg.degrees import mixing_summary
 from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.sampling.mixup import draw_lambda
 from dglkgmix.sampling.partners import Partners, PartnerSampler
@@ -25,6 +26,12 @@ class Mixup(Strategy):
         super().__init__(kg, config, training)
         self._sampler = PartnerSampler(kg, config.threshold, config.partners, config.partner_rule)
         self._drawn: tuple[Partners, Tensor] | None = None
+
+    @classmethod
+    def samples_of_epoch(cls, kg: KnowledgeGraph, config: StrategyConfig) -> int:
+        """min(k, candidates) for each triple below the threshold."""
+        rules = (config.threshold, config.partners, config.partner_rule)
+        return mixing_summary(kg, *rules)["synthetic_per_epoch"]
 
     def start_epoch(self, epoch: int, seed: int) -> None:
         """Draw partners and λ."""
