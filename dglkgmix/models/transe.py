@@ -8,6 +8,7 @@ from torch import Tensor, nn
 from dglkgmix.errors import ConfigError
 from dglkgmix.models.decoder import Decoder, same_dim
 from dglkgmix.models.dropout import Dropout
+from dglkgmix.models.euclidean import euclidean
 
 EXACT = "donot_use_mm_for_euclid_dist"
 
@@ -15,7 +16,8 @@ EXACT = "donot_use_mm_for_euclid_dist"
 class TransE(Decoder):
     """score = -‖h + r - t‖_p with p 1 or 2, and input dropout on the head.
 
-    Distances to all entities take (B, E) memory, never (B, E, D).
+    Distances to all entities take (B, E) memory, never (B, E, D). Where a gradient is asked for,
+    those of norm 2 are made of matrix products.
 
     Raises:
         ConfigError: the dimensions differ, or the norm is neither 1 nor 2.
@@ -39,9 +41,14 @@ class TransE(Decoder):
 
     def score_all(self, query: Tensor, entities: Tensor, bias: Tensor | None = None) -> Tensor:
         """Negative distances (B, E) to all entities."""
-        # The shortcut by a matrix product loses half the digits where two points are close.
-        distance = torch.cdist(query, entities, float(self.norm), EXACT)
+        distance = self._distances(query, entities)
         return -distance if bias is None else bias - distance
+
+    def _distances(self, query: Tensor, entities: Tensor) -> Tensor:
+        if self.norm == 2 and torch.is_grad_enabled():
+            return euclidean(query, entities)
+        # Ranks take no matrix product: it would round by the size of the block.
+        return torch.cdist(query, entities, float(self.norm), EXACT)
 
     def score(self, query: Tensor, candidates: Tensor, bias: Tensor | None = None) -> Tensor:
         """Negative distances (B, K) to the candidates of each query."""
