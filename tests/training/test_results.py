@@ -39,7 +39,7 @@ def test_a_fault_among_the_results_leaves_a_run_that_counts_as_unfinished(
     cut = Run.open(tmp_path / "run")
     assert not cut.finished
     assert cut.rank_table("test").table is not None
-    continued(tmp_path / "run", settings())
+    continued(tmp_path / "run", settings("training.epochs=4"))
     assert Run.open(tmp_path / "run").finished
 
 
