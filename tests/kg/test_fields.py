@@ -43,7 +43,8 @@ def test_tab_separated_rows_as_python_splits_them(text: bytes) -> None:
     assert rows_of(text) == [line.split(b"\t") for line in ended if line]
 
 
-fields = st.text(st.characters(codec="utf-8"), min_size=1)
+# Python 3.10's csv module writes no NUL.
+fields = st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1)
 
 
 @given(st.lists(st.lists(fields, min_size=2, max_size=4)), st.sampled_from(["\n", "\r\n"]))
