@@ -14,35 +14,14 @@ import pytest
 
 from dglkgmix.cli.main import main
 from dglkgmix.run import Run
+from tests.reliability.training import SMALL, write_source
 
-TRAIN = (
-    "--strategy=mixup",
-    "--epochs=8",
-    "--set=model.entity_dim=18",
-    "--set=model.filters=2",
-    "--set=pretrain.epochs=4",
-    "--set=swa.start=2",
-    "--set=swa.every=2",
-    "--set=training.validate_every=1",
-    "--set=training.patience=0",
-    "--set=runtime.save_every=1",
-    "--set=runtime.threads=1",
-    "--device=cpu",
-)
+TRAIN = (*SMALL, "--epochs=8", "--set=pretrain.epochs=4")
 
 
 @pytest.fixture(scope="module")
 def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A ring and its shortcuts: big enough that a signal finds the training at work."""
-    folder = tmp_path_factory.mktemp("data")
-    rows = [f"e{i}\t{name}\te{(i + step) % 60}\n" for i in range(60) for name, step in STEPS]
-    random.Random(0).shuffle(rows)
-    for split, part in (("train", rows[:200]), ("valid", rows[200:220]), ("test", rows[220:])):
-        (folder / f"{split}.txt").write_text("".join(part))
-    return folder
-
-
-STEPS = (("next", 1), ("skip", 2), ("jump", 7), ("leap", 13))
+    return write_source(tmp_path_factory.mktemp("data") / "ring")
 
 
 def start(*args: str) -> subprocess.Popen[str]:

@@ -156,9 +156,13 @@ def digest(config: Config) -> str:
         config = dataclasses.replace(config, swa=SwaConfig(enabled=False))
     if config.strategy.name == "standard":
         config = dataclasses.replace(config, strategy=StrategyConfig())
+    return hashlib.sha256(dumps(machine_free(config)).encode()).hexdigest()
+
+
+def machine_free(config: Config) -> Config:
+    """``config`` without where and how it runs; seed and precision, which are settings, stay."""
     runtime = RuntimeConfig(seed=config.runtime.seed, precision=config.runtime.precision)
-    config = dataclasses.replace(config, runtime=runtime)
-    return hashlib.sha256(dumps(config).encode()).hexdigest()
+    return dataclasses.replace(config, runtime=runtime)
 
 
 def _read_in_regime(section: Section) -> Section:

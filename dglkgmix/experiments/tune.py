@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import fcntl
 import hashlib
 from collections.abc import Callable, Iterator, Sequence
@@ -14,7 +13,7 @@ from typing import Any, Literal
 from dglkgmix.errors import ConfigError, DependencyError, DglkgmixError, StorageError
 from dglkgmix.evaluation.queries import evaluation_queries
 from dglkgmix.experiments.execute import load_graph, train_or_resume
-from dglkgmix.experiments.plan import digest, pretraining_config, set_options, slug
+from dglkgmix.experiments.plan import digest, machine_free, pretraining_config, set_options, slug
 from dglkgmix.experiments.recipes import load_recipe
 from dglkgmix.experiments.search_record import claim
 from dglkgmix.experiments.space import Space
@@ -24,7 +23,7 @@ from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.run import Run
 from dglkgmix.training import launch
 from dglkgmix.training.assembly import overridden
-from dglkgmix.training.config import Config, RuntimeConfig
+from dglkgmix.training.config import Config
 from dglkgmix.training.config_io import differences, dumps, set_option
 from dglkgmix.training.defaults import resolve
 from dglkgmix.training.history import Row
@@ -107,15 +106,9 @@ class Search:
     @property
     def study_name(self) -> str:
         """The same for every process of this search, another one for other settings."""
-        content = repr((dumps(self._machine_free), self.space.choices, self.goal))
+        content = repr((dumps(machine_free(self.base)), self.space.choices, self.goal))
         key = hashlib.sha256(content.encode()).hexdigest()[:8]
         return f"{slug(self.base.data.source)}-{key}"
-
-    @property
-    def _machine_free(self) -> Config:
-        """Where a trial runs is no setting of it."""
-        runtime = RuntimeConfig(seed=self.base.runtime.seed, precision=self.base.runtime.precision)
-        return dataclasses.replace(self.base, runtime=runtime)
 
     @property
     def content(self) -> dict[str, str]:
@@ -124,7 +117,7 @@ class Search:
         if self.goal.objective == "mix":
             found["its weight"] = repr(self.goal.weight)
         found |= {f"[space] {key}": str(choice) for key, choice in self.space.choices.items()}
-        settings = differences(Config(), self._machine_free)
+        settings = differences(Config(), machine_free(self.base))
         return found | {option: repr(value) for option, (_, value) in settings.items()}
 
     def run_folder(self, number: int) -> Path:

@@ -131,8 +131,8 @@ def render() -> str:
 def take(folder: Path, name: str) -> None:
     """Keep the results of an experiment's folder as NAME.json, all in one line."""
     found = json.loads((folder / "results.json").read_text(encoding="utf-8"))
-    # An experiment may go on: seeds that are not finished yet are left out.
-    found["cells"] = [cell for cell in found["cells"] if cell["state"] == "done"]
+    # An experiment may go on: seeds that are not trained yet are left out. Failures are kept.
+    found["cells"] = [cell for cell in found["cells"] if cell["state"] != "pending"]
     text = json.dumps(found, indent=None, separators=(",", ":"), ensure_ascii=False)
     (HERE / f"{name}.json").write_text(text + "\n", encoding="utf-8")
 

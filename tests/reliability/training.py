@@ -23,13 +23,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-TRAIN = (
+# Two stages with mixup and averaging, small, a state saved after every epoch.
+SMALL = (
     "--strategy=mixup",
-    "--epochs=6",
-    "--batch-size=64",
     "--set=model.entity_dim=18",
     "--set=model.filters=2",
-    "--set=pretrain.epochs=3",
     "--set=swa.start=2",
     "--set=swa.every=2",
     "--set=training.validate_every=1",
@@ -37,8 +35,8 @@ TRAIN = (
     "--set=runtime.save_every=1",
     "--set=runtime.threads=1",
     "--device=cpu",
-    "--quiet",
 )
+TRAIN = (*SMALL, "--epochs=6", "--batch-size=64", "--set=pretrain.epochs=3", "--quiet")
 STEPS = (("next", 1), ("skip", 2), ("jump", 7), ("leap", 13))
 LIMIT, PAUSE = 240.0, 0.002
 
