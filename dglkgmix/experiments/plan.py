@@ -184,7 +184,7 @@ def pretraining_config(config: Config) -> Config | None:
         training=first.training,
         strategy=StrategyConfig(),
         pretrain=PretrainConfig(enabled=False),
-        swa=SwaConfig(enabled=False),
+        swa=first.swa,
         runtime=config.runtime,
     )
 

@@ -165,7 +165,7 @@ class StrategyConfig:
 
 @dataclass(frozen=True)
 class PretrainConfig:
-    """``[pretrain]``: the first stage, always with the standard strategy and without SWA."""
+    """``[pretrain]``: the first stage, always with the standard strategy."""
 
     # "auto": on for mixup, off for the others.
     enabled: bool | Auto = "auto"
@@ -193,6 +193,11 @@ class PretrainConfig:
     hidden_dropout: float | Same = "same"
     hidden_dropout1: float | Same = "same"
     hidden_dropout2: float | Same = "same"
+    # Averaging of the first stage, off as in the paper; the other three mean what ``[swa]`` says.
+    swa: bool = False
+    swa_start: int = 10
+    swa_every: int = 10
+    swa_lr: float = 5e-4
 
 
 @dataclass(frozen=True)

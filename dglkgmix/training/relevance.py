@@ -105,6 +105,9 @@ def _of_first_stage(config: Config, option: str) -> str | None:
 
 
 def _of_averaging(config: Config, option: str) -> str | None:
+    if option in ("pretrain.swa_start", "pretrain.swa_every", "pretrain.swa_lr"):
+        own = "the first stage's weights are not averaged (pretrain.swa)"
+        return None if config.pretrain.swa else own
     averaged = config.swa.enabled
     if averaged == "auto":
         averaged = config.strategy.name == "mixup"

@@ -42,13 +42,14 @@ def stages(config: Config) -> list[Stage]:
 
 
 def _pretraining(config: Config) -> Stage:
-    values = dataclasses.asdict(config.pretrain)
+    own = config.pretrain
+    values = dataclasses.asdict(own)
     return Stage(
         name=PRETRAIN,
         model=dataclasses.replace(config.model, **_shared(config.model, values)),
         training=dataclasses.replace(config.training, **_shared(config.training, values)),
         strategy=dataclasses.replace(config.strategy, name="standard"),
-        swa=dataclasses.replace(config.swa, enabled=False),
+        swa=SwaConfig(own.swa, own.swa_start, own.swa_every, own.swa_lr),
     )
 
 

@@ -56,6 +56,8 @@ _DROPOUTS = dict.fromkeys(
     _BELOW_1,
 )
 
+_SWA_RULES: dict[str, Rule] = {"start": _ATLEAST_1, "every": _ATLEAST_1, "lr": _POSITIVE}
+
 RULES: dict[str, dict[str, Rule]] = {
     "data": {
         "split": (
@@ -89,8 +91,12 @@ RULES: dict[str, dict[str, Rule]] = {
         "tau": _ATLEAST_0,
         "adjustment_smoothing": _POSITIVE,
     },
-    "pretrain": {**_STAGE_RULES, **_DROPOUTS},
-    "swa": {"start": _ATLEAST_1, "every": _ATLEAST_1, "lr": _POSITIVE},
+    "pretrain": {
+        **_STAGE_RULES,
+        **_DROPOUTS,
+        **{f"swa_{name}": rule for name, rule in _SWA_RULES.items()},
+    },
+    "swa": _SWA_RULES,
     "runtime": {
         "seed": (lambda x: 0 <= x < 2**63, "must lie in [0, 2^63)"),
         "threads": _ATLEAST_1,

@@ -237,6 +237,8 @@ def test_the_first_stage_as_a_training_of_its_own():
     assert (first.training.lr, first.training.regime) == (0.2, "1-k")
     assert first.model.input_dropout == 0.7
     assert pretraining_config(first) is None
+    averaged = pretraining_config(set_option(config, "pretrain.swa", True))
+    assert averaged.swa == SwaConfig(enabled=True)
     assert pretraining_config(set_option(config, "pretrain.run", "some/run")) is None
 
 

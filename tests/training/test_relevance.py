@@ -38,6 +38,8 @@ def config(*overrides: str) -> Config:
         ((*MIXUP, "pretrain.run=there"), "pretrain.epochs", "--pretrained"),
         (("pretrain.enabled=true",), "pretrain.negatives", "regime 1-k"),
         ((), "swa.start", "not averaged"),
+        ((), "pretrain.swa", "no first stage"),
+        ((*MIXUP, "swa.enabled=true"), "pretrain.swa_start", "pretrain.swa"),
         ((*MIXUP, "swa.enabled=false"), "swa.lr", "not averaged"),
     ],
 )
@@ -58,6 +60,7 @@ def test_what_is_not_read_is_told_with_the_reason(
         (("strategy.name=oversample",), "strategy.threshold"),
         (("strategy.name=reweight",), "strategy.reweight_up"),
         (("swa.enabled=true",), "swa.every"),
+        ((*MIXUP, "pretrain.swa=true"), "pretrain.swa_lr"),
         (("training.regime=1-k",), "training.negatives"),
         ((*MIXUP, "pretrain.regime=1-k"), "training.negatives"),
         ((*MIXUP, "pretrain.regime=same", "training.regime=1-k"), "pretrain.filtered"),
@@ -98,7 +101,10 @@ def test_every_option_is_read_by_some_plan() -> None:
         config(f"strategy.name={name}", f"model.decoder={decoder}", *more)
         for name in ("mixup", "reweight", "focal", "logit-adjustment")
         for decoder in ("conve", "tucker", "transe")
-        for more in (("model.encoder=rgcn",), ("training.regime=1-k", "pretrain.regime=same"))
+        for more in (
+            ("model.encoder=rgcn",),
+            ("training.regime=1-k", "pretrain.regime=same", "pretrain.swa=true"),
+        )
     ]
     unread = [option for option in options() if all(idle(plan, option) for plan in plans)]
     assert unread == []

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from dglkgmix.training.config import Config
+from dglkgmix.training.config import Config, SwaConfig
 from dglkgmix.training.config_io import apply_overrides
 from dglkgmix.training.stages import stages
 
@@ -26,6 +26,14 @@ def test_two_stages_with_their_own_settings() -> None:
     assert (first.model.input_dropout, second.model.input_dropout) == (0.9, 0.2)
     assert (first.strategy.name, second.strategy.name) == ("standard", "mixup")
     assert (first.swa.enabled, second.swa.enabled) == (False, True)
+
+
+def test_each_stage_averages_by_its_own_numbers() -> None:
+    own = ["pretrain.swa=true", "pretrain.swa_start=4", "pretrain.swa_every=2"]
+    config = apply_overrides(Config(), [*SETTLED, "pretrain.enabled=true", *own, "swa.start=1"])
+    first, second = stages(config)
+    assert first.swa == SwaConfig(enabled=True, start=4, every=2, lr=5e-4)
+    assert (second.swa.start, second.swa.every) == (1, 10)
 
 
 def test_without_pretraining_or_with_a_run_in_its_place_there_is_one_stage() -> None:

@@ -255,14 +255,22 @@ def test_two_stages_keep_the_tables_of_the_best_epoch_and_nothing_else(
     assert [row["stage"] for row in history] == ["pretrain"] * 3 + ["train"] * 3
 
 
+@pytest.mark.parametrize("averaged", [False, True])
 def test_a_finished_run_in_place_of_the_first_stage_gives_the_same_bits(
-    graph: KnowledgeGraph, tmp_path: Path
+    averaged: bool, graph: KnowledgeGraph, tmp_path: Path
 ) -> None:
-    train(graph, settings("pretrain.enabled=true", "strategy.name=mixup"), tmp_path / "one")
-    train(graph, settings(), tmp_path / "first")
-    given = settings("strategy.name=mixup", f"pretrain.run={tmp_path / 'first'}")
-    train(graph, given, tmp_path / "second")
+    mixed = ["strategy.name=mixup", "swa.enabled=false"]
+    own = ["pretrain.swa=true", "pretrain.swa_start=1", "pretrain.swa_every=1"]
+    single = ["swa.enabled=true", "swa.start=1", "swa.every=1"]
+    train(
+        graph,
+        settings("pretrain.enabled=true", *mixed, *(own if averaged else [])),
+        tmp_path / "one",
+    )
+    train(graph, settings(*(single if averaged else [])), tmp_path / "first")
+    train(graph, settings(f"pretrain.run={tmp_path / 'first'}", *mixed), tmp_path / "second")
     assert weights(tmp_path / "second") == weights(tmp_path / "one")
+    assert any(row["averaged"] for row in Run.open(tmp_path / "first").history) is averaged
 
 
 def test_tables_of_rescal_are_taken_with_their_matrices(
