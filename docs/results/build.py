@@ -5,12 +5,16 @@ experiment`` wrote; ``page.md.jinja`` holds the words. To bring in a new measure
 
     dglkgmix experiment evidence-world --out FOLDER
     python docs/results/build.py --take FOLDER evidence-world
+
+``figure2-…`` files come from one run each, by ``panels.py``.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import math
+import re
 from collections.abc import Iterable
 from functools import lru_cache
 from pathlib import Path
@@ -18,12 +22,19 @@ from typing import Any
 
 import jinja2
 
+from dglkgmix.experiments.paper import paper_numbers
 from dglkgmix.experiments.results_text import tables
 from dglkgmix.report.figures.canvas import save
+from dglkgmix.report.figures.entity_degree import draw_entity_degree
+from dglkgmix.report.figures.joint_degree import JointGrid, draw_joint_degree
 from dglkgmix.report.figures.mrr_by_bin import Estimate, draw_mrr_by_bin
+from dglkgmix.report.figures.tail_relation_degree import draw_tail_relation
 
 HERE = Path(__file__).resolve().parent
 PAGE = HERE.parent / "results.md"
+# Pages that open with the headline, and where their links start from.
+FRONTS = {HERE.parents[1] / "README.md": "docs/", HERE.parent / "index.md": ""}
+MARKED = re.compile(r"(?<=<!-- results -->\n).*?(?=<!-- /results -->)", re.DOTALL)
 # Two standard errors of a mean over seeds: what whiskers show.
 ERRORS = 2.0
 
@@ -62,6 +73,19 @@ def difference(name: str, strategy: str, where: str = "overall", **axes: Any) ->
     test = group(name, strategy, **axes)["test"]
     found = (test["overall"] if where == "overall" else test["bins"][where])["mrr"]
     return f"{found['difference']:+.4f} [{found['ci_low']:+.4f}, {found['ci_high']:+.4f}]"
+
+
+def change(name: str, strategy: str, where: str = "overall", **axes: Any) -> str:
+    """Difference in MRR from the baseline alone."""
+    test = group(name, strategy, **axes)["test"]
+    found = (test["overall"] if where == "overall" else test["bins"][where])["mrr"]
+    return f"{found['difference']:+.4f}".replace("-", "\N{MINUS SIGN}")
+
+
+def seeds(name: str) -> str:
+    """How many seeds every setting has, in words."""
+    (count,) = {len(g["seeds"]) for g in load(name)["groups"]}
+    return ("no", "one", "two", "three", "four", "five")[count]
 
 
 def made(name: str) -> str:
@@ -105,6 +129,37 @@ def figure(name: str, strategies: Iterable[str], caption: str, **axes: Any) -> s
     return f"![{caption}](results/{file})"
 
 
+def panels(name: str, captions: Iterable[str]) -> str:
+    """Draw the three panels of the paper's Figure 2; the Markdown row that shows them."""
+    found = load(name)["panels"]
+    drawn = {
+        "entity": draw_entity_degree(found["entity"]),
+        "relation": draw_tail_relation(found["relation"]),
+        "joint": draw_joint_degree(_joint(found["joint"])),
+    }
+    for panel, picture in drawn.items():
+        save(picture, HERE / f"{name}-{panel}.png")
+    shown = [f"![{c}](results/{name}-{p}.png)" for p, c in zip(drawn, captions, strict=True)]
+    rows = [shown, ["---"] * len(shown), ["MRR by entity degree", "by the answer's", "by both"]]
+    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+
+
+def _joint(found: dict[str, Any]) -> JointGrid:
+    values = [[math.nan if value is None else value for value in row] for row in found["mrr"]]
+    return JointGrid(
+        tuple(found["tail_names"]),
+        tuple(found["other_names"]),
+        tuple(map(tuple, values)),
+        tuple(map(tuple, found["queries"])),
+    )
+
+
+def paper(data: str, model: str, strategy: str, where: str = "overall") -> str:
+    """The paper's own MRR, for comparison: never ours."""
+    key = "overall.mrr" if where == "overall" else f"bins.{where}.mrr"
+    return f"{paper_numbers(data, model, strategy)[key]:.4f}"
+
+
 def _estimates(found: dict[str, Any]) -> dict[str, Estimate]:
     return {name: _estimate(bin_["mrr"], bin_) for name, bin_ in found["account"]["bins"].items()}
 
@@ -117,15 +172,23 @@ def _estimate(value: dict[str, Any], bin_: dict[str, Any]) -> Estimate:
     return Estimate(value["mean"], value["mean"] - spread, value["mean"] + spread, queries)
 
 
-def render() -> str:
-    """The page."""
+def render(template: str = "page.md.jinja", **more: Any) -> str:
+    """The page, or another template."""
     loader = jinja2.FileSystemLoader(HERE)
     # Markdown from our own files: what goes in is Markdown, too.
     environment = jinja2.Environment(  # noqa: S701
         loader=loader, undefined=jinja2.StrictUndefined, keep_trailing_newline=True
     )
-    names = {f.__name__: f for f in (table, mrr, difference, made, figure)}
-    return environment.get_template("page.md.jinja").render(**names)
+    names = {
+        f.__name__: f for f in (table, mrr, difference, change, seeds, made, figure, panels, paper)
+    }
+    return environment.get_template(template).render(**names, **more)
+
+
+def with_headline(page: Path) -> str:
+    """A front page's text with the picture and the claim of today's results."""
+    headline = render("headline.md.jinja", root=FRONTS[page])
+    return MARKED.sub(lambda _: headline, page.read_text(encoding="utf-8"))
 
 
 def take(folder: Path, name: str) -> None:
@@ -145,6 +208,8 @@ def main() -> None:
     if given.take:
         take(Path(given.take[0]), given.take[1])
     PAGE.write_text(render(), encoding="utf-8")
+    for front in FRONTS:
+        front.write_text(with_headline(front), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -37,6 +37,32 @@ def test_the_page_is_rendered_from_the_files(build, monkeypatch) -> None:
     assert build.PAGE.read_text(encoding="utf-8") == build.render()
 
 
+def test_front_pages_open_with_the_headline_of_the_files(build) -> None:
+    for front in build.FRONTS:
+        text = front.read_text(encoding="utf-8")
+        assert len(build.MARKED.findall(text)) == 1
+        assert text == build.with_headline(front)
+
+
+@pytest.mark.parametrize("path", sorted((DOCS / "results").glob("figure2-*.json")), ids=str)
+def test_panels_are_other_groupings_of_the_same_ranks(path) -> None:
+    """Weighted by queries, every curve and the grid give the overall MRR back."""
+    found = json.loads(path.read_text(encoding="utf-8"))
+    overall = found["account"]["overall"]
+    curves = [*found["panels"]["entity"].values(), *found["panels"]["relation"].values()]
+    grid = found["panels"]["joint"]
+    cells = [
+        {"mrr": mrr, "queries": queries}
+        for pair in zip(grid["mrr"], grid["queries"], strict=True)
+        for mrr, queries in zip(*pair, strict=True)
+    ]
+    for groups in (*(list(curve.values()) for curve in curves), cells):
+        filled = [group for group in groups if group["queries"]]
+        assert sum(group["queries"] for group in filled) == overall["queries"]
+        total = sum(group["mrr"] * group["queries"] for group in filled)
+        assert total / overall["queries"] == pytest.approx(overall["mrr"])
+
+
 def test_every_file_on_the_page_is_there_and_named_with_its_command() -> None:
     page = (DOCS / "results.md").read_text(encoding="utf-8")
     for path in FILES:
