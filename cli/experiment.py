@@ -31,11 +31,17 @@ if TYPE_CHECKING:
 def experiment(file: str, out: Path | None, jobs: int, **options: Any) -> None:
     """Train and compare all cells of a grid: data, models, strategies, options and seeds.
 
-    FILE is a TOML file, or the name of one that comes with the package: evidence-codex-s-conve,
-    evidence-world, paper-ablation, paper-calibration, paper-distances, paper-main,
-    paper-parameters, precision. Stopped half way, the same command goes on. results.md,
-    results.csv and results.json are written after each cell. A cell that fails is reported, the
-    others go on, and the exit status is 1.
+    FILE is a TOML file, or the name of one that comes with the package:
+
+    \b
+      paper-main, paper-ablation, paper-parameters, paper-calibration,
+      paper-distances, precision, evidence-world, evidence-codex-s-conve,
+      evidence-codex-s-tucker, evidence-codex-s-rgcn,
+      evidence-codex-s-parameters, evidence-fb15k-237-conve
+
+    Stopped half way, the same command goes on. results.md, results.csv and results.json are
+    written after each cell. A cell that fails is reported, the others go on, and the exit status
+    is 1.
 
     A small one:
 

@@ -75,6 +75,16 @@ def difference(name: str, strategy: str, where: str = "overall", **axes: Any) ->
     return f"{found['difference']:+.4f} [{found['ci_low']:+.4f}, {found['ci_high']:+.4f}]"
 
 
+def ece(name: str, strategy: str, where: str = "overall", **axes: Any) -> str:
+    """Mean calibration error over degree bins."""
+    return f"{group(name, strategy, **axes)['account']['ece'][where]['mean']:.3f}"
+
+
+def distance(name: str, strategy: str, of: str, **axes: Any) -> str:
+    """Mean embedding distance of mixing partners; ``of`` is "head" or "relation"."""
+    return f"{group(name, strategy, **axes)['distances'][of]['mean']:.2f}"
+
+
 def change(name: str, strategy: str, where: str = "overall", **axes: Any) -> str:
     """Difference in MRR from the baseline alone."""
     test = group(name, strategy, **axes)["test"]
@@ -172,6 +182,12 @@ def _estimate(value: dict[str, Any], bin_: dict[str, Any]) -> Estimate:
     return Estimate(value["mean"], value["mean"] - spread, value["mean"] + spread, queries)
 
 
+WORDS = (
+    *(table, figure, panels, made, seeds),
+    *(mrr, difference, change, ece, distance, paper),
+)
+
+
 def render(template: str = "page.md.jinja", **more: Any) -> str:
     """The page, or another template."""
     loader = jinja2.FileSystemLoader(HERE)
@@ -179,9 +195,7 @@ def render(template: str = "page.md.jinja", **more: Any) -> str:
     environment = jinja2.Environment(  # noqa: S701
         loader=loader, undefined=jinja2.StrictUndefined, keep_trailing_newline=True
     )
-    names = {
-        f.__name__: f for f in (table, mrr, difference, change, seeds, made, figure, panels, paper)
-    }
+    names = {f.__name__: f for f in WORDS}
     return environment.get_template(template).render(**names, **more)
 
 

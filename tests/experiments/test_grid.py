@@ -130,6 +130,10 @@ def test_packaged_experiments_are_found_by_name(tmp_path):
     names = packaged_experiments()
     assert names == [
         "evidence-codex-s-conve",
+        "evidence-codex-s-parameters",
+        "evidence-codex-s-rgcn",
+        "evidence-codex-s-tucker",
+        "evidence-fb15k-237-conve",
         "evidence-world",
         "paper-ablation",
         "paper-calibration",
