@@ -89,7 +89,7 @@ def change(name: str, strategy: str, where: str = "overall", **axes: Any) -> str
     """Difference in MRR from the baseline alone."""
     test = group(name, strategy, **axes)["test"]
     found = (test["overall"] if where == "overall" else test["bins"][where])["mrr"]
-    return f"{found['difference']:+.4f}".replace("-", "\N{MINUS SIGN}")
+    return signed(found["difference"])
 
 
 def seeds(name: str) -> str:
@@ -98,15 +98,31 @@ def seeds(name: str) -> str:
     return ("no", "one", "two", "three", "four", "five")[count]
 
 
-def made(name: str) -> str:
-    """Command, seeds, machine and versions of an experiment, a line each."""
+def gap(name: str, model: str) -> str:
+    """Mean MRR of a model in bf16 less that in float32."""
+    narrow, wide = (
+        group(name, "standard", model=model, options={"runtime.precision": precision})
+        for precision in ("bf16", "fp32")
+    )
+    means = (g["account"]["overall"]["mrr"]["mean"] for g in (narrow, wide))
+    return signed(next(means) - next(means))
+
+
+def signed(value: float) -> str:
+    """Four digits, with a sign."""
+    return f"{value:+.4f}".replace("-", "\N{MINUS SIGN}")
+
+
+def made(name: str, command: str | None = None) -> str:
+    """Command, seeds, machine and versions of an experiment."""
     results = load(name)
     cells = [cell for cell in results["cells"] if cell["state"] == "done"]
     seeds = sorted({cell["seed"] for cell in cells})
     hours = sum(stage["seconds"] for stage in _stages(cells)) / 3600
     places = {tuple(sorted(cell["environment"].items())) for cell in cells}
+    how = command or f"dglkgmix experiment {name} --out FOLDER"
     lines = [
-        f"`dglkgmix experiment {name} --out FOLDER` made `docs/results/{name}.json`.",
+        f"`{how}` made `docs/results/{name}.json`.",
         f"{len(cells)} cells, seeds {', '.join(map(str, seeds))}, {hours:.1f} hours of training.",
         *(_place(dict(place)) for place in sorted(places)),
     ]
@@ -183,7 +199,7 @@ def _estimate(value: dict[str, Any], bin_: dict[str, Any]) -> Estimate:
 
 
 WORDS = (
-    *(table, figure, panels, made, seeds),
+    *(table, figure, panels, made, seeds, gap),
     *(mrr, difference, change, ece, distance, paper),
 )
 

@@ -10,7 +10,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from dglkgmix.report.figures.canvas import PANEL, SERIES, draw, legend
+from dglkgmix.report.figures.canvas import PANEL, PAPER, SERIES, draw, legend
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -75,6 +75,8 @@ def _paint(axes: Axes, grid: JointGrid) -> None:
     for place in range(count):
         offsets = [i - 0.42 + (place + 0.5) * width for i in range(len(grid.tail_names))]
         values = [0.0 if math.isnan(row[place]) else row[place] for row in grid.mrr]
+        # Paper beneath, or the grid would show through the lighter shades.
+        axes.bar(offsets, values, width * 0.9, color=PAPER, linewidth=0)
         handles.append(
             axes.bar(
                 offsets,
