@@ -224,8 +224,9 @@ def with_headline(page: Path) -> str:
 def take(folder: Path, name: str) -> None:
     """Keep the results of an experiment's folder as NAME.json, all in one line."""
     found = json.loads((folder / "results.json").read_text(encoding="utf-8"))
-    # An experiment may go on: seeds that are not trained yet are left out. Failures are kept.
+    # An experiment may go on: what is not trained yet is left out. Failures are kept.
     found["cells"] = [cell for cell in found["cells"] if cell["state"] != "pending"]
+    found["groups"] = [group for group in found["groups"] if group["seeds"]]
     text = json.dumps(found, indent=None, separators=(",", ":"), ensure_ascii=False)
     (HERE / f"{name}.json").write_text(text + "\n", encoding="utf-8")
 
