@@ -57,8 +57,14 @@ def group(name: str, strategy: str, **axes: Any) -> dict[str, Any]:
 
 
 def table(name: str, title: str) -> str:
-    """One of the tables that ``results.md`` of the experiment has."""
-    return tables(load(name))[title]
+    """One of the tables that ``results.md`` of the experiment has.
+
+    Its data set and model stand in the section's title, unless there are several.
+    """
+    rows = [line.split(" | ") for line in tables(load(name))[title].splitlines()]
+    told = [i for i, column in enumerate(zip(*rows[2:], strict=True)) if len(set(column)) > 1]
+    kept = [i for i in range(len(rows[0])) if i in told or i > 1]
+    return "\n".join("| " + " | ".join(row[i] for i in kept).removeprefix("| ") for row in rows)
 
 
 def mrr(name: str, strategy: str, where: str = "overall", **axes: Any) -> str:
