@@ -62,22 +62,19 @@ def table(name: str, title: str) -> str:
     Its data set and model stand in the section's title, unless there are several.
     """
     rows = [line.split(" | ") for line in tables(load(name))[title].splitlines()]
-    told = [i for i, column in enumerate(zip(*rows[2:], strict=True)) if len(set(column)) > 1]
-    kept = [i for i in range(len(rows[0])) if i in told or i > 1]
+    columns = enumerate(zip(*rows[2:], strict=True))
+    kept = [i for i, column in columns if i > 1 or len(set(column)) > 1]
     return "\n".join("| " + " | ".join(row[i] for i in kept).removeprefix("| ") for row in rows)
 
 
 def mrr(name: str, strategy: str, where: str = "overall", **axes: Any) -> str:
     """Test MRR as in the tables; ``where`` is "overall" or a bin."""
-    account = group(name, strategy, **axes)["account"]
-    found = account["overall"] if where == "overall" else account["bins"][where]
-    return f"{found['mrr']['mean']:.4f}"
+    return f"{_mean(group(name, strategy, **axes), where):.4f}"
 
 
 def difference(name: str, strategy: str, where: str = "overall", **axes: Any) -> str:
     """Difference in MRR from the baseline with its interval."""
-    test = group(name, strategy, **axes)["test"]
-    found = (test["overall"] if where == "overall" else test["bins"][where])["mrr"]
+    found = _at(group(name, strategy, **axes)["test"], where)["mrr"]
     return f"{found['difference']:+.4f} [{found['ci_low']:+.4f}, {found['ci_high']:+.4f}]"
 
 
@@ -93,9 +90,19 @@ def distance(name: str, strategy: str, of: str, **axes: Any) -> str:
 
 def change(name: str, strategy: str, where: str = "overall", **axes: Any) -> str:
     """Difference in MRR from the baseline alone."""
-    test = group(name, strategy, **axes)["test"]
-    found = (test["overall"] if where == "overall" else test["bins"][where])["mrr"]
+    found = _at(group(name, strategy, **axes)["test"], where)["mrr"]
     return signed(found["difference"])
+
+
+def _mean(found: dict[str, Any], where: str = "overall") -> float:
+    """Mean test MRR of a setting over its seeds."""
+    return float(_at(found["account"], where)["mrr"]["mean"])
+
+
+def _at(tree: dict[str, Any], where: str) -> dict[str, Any]:
+    """What an account or a test has for all queries, or for a bin of them."""
+    found: dict[str, Any] = tree["overall"] if where == "overall" else tree["bins"][where]
+    return found
 
 
 def seeds(name: str) -> str:
@@ -110,8 +117,7 @@ def gap(name: str, model: str) -> str:
         group(name, "standard", model=model, options={"runtime.precision": precision})
         for precision in ("bf16", "fp32")
     )
-    means = (g["account"]["overall"]["mrr"]["mean"] for g in (narrow, wide))
-    return signed(next(means) - next(means))
+    return signed(_mean(narrow) - _mean(wide))
 
 
 def signed(value: float) -> str:

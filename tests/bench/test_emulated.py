@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -55,13 +56,10 @@ def test_backward_products_are_emulated_too(layer: str) -> None:
     for emulate in (False, True):
         first, second = (x.requires_grad_() for x in operands(*shapes[layer]))
         mode = EmulatedBf16()
-        if emulate:
-            mode.__enter__()
-        out = function(first, second)
-        out.float().square().sum().backward()
-        if emulate:
-            mode.__exit__(None, None, None)
-            assert mode.count >= 2
+        with mode if emulate else nullcontext():
+            out = function(first, second)
+            out.float().square().sum().backward()
+        assert (mode.count >= 2) is emulate
         results.append((out, first.grad, second.grad))
     for own, emulated in zip(*results, strict=True):
         unit = own.detach().abs().max().item() * 2**-7
