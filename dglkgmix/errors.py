@@ -6,6 +6,9 @@ would catch in its place. ``exit_status`` is what the command line ends with.
 
 from __future__ import annotations
 
+# How messages call what the command line and Python spell differently.
+OVERWRITE = "--overwrite (overwrite=True in Python)"
+
 
 class DglkgmixError(Exception):
     """Base of all errors of this library."""

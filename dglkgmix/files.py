@@ -19,7 +19,7 @@ from dglkgmix.atomic import (
     sync_folder,
     write_atomic,
 )
-from dglkgmix.errors import CheckpointError
+from dglkgmix.errors import OVERWRITE, CheckpointError
 from dglkgmix.manifest import ABSENT, LOCK, MANIFEST, Manifest, check_name, digest, digest_of_parts
 
 __all__ = ["RunFolder", "write_atomic"]
@@ -233,7 +233,7 @@ class RunFolder:
             what = "damaged: its content is not what the manifest lists"
         return (
             f"{what}. Restore it from a copy, or make it anew: results with `dglkgmix train "
-            f"--resume --out {shlex.quote(str(self.path))}`, a whole run with --overwrite"
+            f"--resume --out {shlex.quote(str(self.path))}`, a whole run with {OVERWRITE}"
         )
 
     def _check_writable(self) -> None:
@@ -305,7 +305,7 @@ def _check_empty(path: Path) -> None:
     if holds:
         raise CheckpointError(
             f"{path}: not empty (it holds {holds[0]!r}); choose another folder, or pass "
-            "--overwrite to replace the run in it (files of others are kept)"
+            f"{OVERWRITE} to replace the run in it (files of others are kept)"
         )
 
 

@@ -11,7 +11,7 @@ import torch
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from dglkgmix.errors import CheckpointError, ConfigError, DataError, UnknownNameError
+from dglkgmix.errors import ConfigError, DataError, UnknownNameError
 from dglkgmix.estimator import ranks as ranking
 from dglkgmix.estimator.columns import Array, Names, as_column, split_columns
 from dglkgmix.estimator.defaults import parameter_defaults
@@ -276,11 +276,7 @@ class KGCompleter(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             CheckpointError: the folder holds something and ``overwrite`` is not set.
         """
         check_is_fitted(self)
-        try:
-            self.run_.write(run, overwrite=overwrite)
-        except CheckpointError as error:
-            # Its advice is the command line's.
-            raise CheckpointError(str(error).replace("--overwrite", "overwrite=True")) from None
+        self.run_.write(run, overwrite=overwrite)
 
     @classmethod
     def from_run(cls, run: str | Path) -> KGCompleter:

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import torch
 from torch import Tensor
 
-from dglkgmix.errors import ConfigError, StorageError
+from dglkgmix.errors import OVERWRITE, ConfigError, StorageError
 from dglkgmix.evaluation.model_scorer import evaluating
 from dglkgmix.files import write_atomic
 
@@ -115,7 +115,7 @@ def _write(folder: Path, files: dict[str, bytes], *, overwrite: bool) -> list[Pa
     paths = {folder / name: data for name, data in files.items()}
     existing = [path for path in paths if path.exists()]
     if existing and not overwrite:
-        raise ConfigError(f"{existing[0]}: exists; choose another folder, or pass --overwrite")
+        raise ConfigError(f"{existing[0]}: exists; choose another folder, or pass {OVERWRITE}")
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:

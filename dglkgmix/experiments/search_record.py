@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 
-from dglkgmix.errors import CheckpointError
+from dglkgmix.errors import OVERWRITE, CheckpointError
 from dglkgmix.files import write_atomic
 
 RECORD = "search.json"
@@ -60,5 +60,5 @@ def _compare(out: Path, before: Mapping[str, str] | None, now: Mapping[str, str]
 
 
 _ADVICE = (
-    "Choose another folder, or pass --overwrite to replace the best recipe (older trials stay)"
+    f"Choose another folder, or pass {OVERWRITE} to replace the best recipe (older trials stay)"
 )

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from torch import Tensor
 
-from dglkgmix.errors import DataError, StorageError
+from dglkgmix.errors import OVERWRITE, DataError, StorageError
 from dglkgmix.files import write_atomic
 from dglkgmix.kg.graph import SPLITS, KnowledgeGraph
 from dglkgmix.kg.sources import split_files
@@ -118,7 +118,7 @@ def _check_names(kg: KnowledgeGraph) -> None:
 def _refuse_existing(paths: list[Path], overwrite: bool) -> None:
     existing = [path for path in paths if path.exists()]
     if existing and not overwrite:
-        raise DataError(f"{existing[0]} exists: choose another place, or use --overwrite")
+        raise DataError(f"{existing[0]} exists: choose another place, or pass {OVERWRITE}")
 
 
 def _refuse_neighbours(folder: Path, files: dict[str, Path]) -> None:

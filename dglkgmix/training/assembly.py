@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from dglkgmix.errors import ConfigError
+from dglkgmix.errors import OVERWRITE, ConfigError
 from dglkgmix.training.config import Config
 from dglkgmix.training.config_io import apply_overrides, differences, set_option
 from dglkgmix.training.flags import flag_of
@@ -104,7 +104,7 @@ def resumed(
         if key not in CHANGEABLE and new not in ("auto", "same"):
             raise ConfigError(
                 f"{key} is {old!r} in the run and {new!r} now: a resumed run goes on as it began. "
-                f"Leave {key} out, or start anew with --overwrite"
+                f"Leave {key} out, or start anew with {OVERWRITE}"
             )
     return _kept(stored, config)
 

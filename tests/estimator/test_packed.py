@@ -23,9 +23,8 @@ def test_down_on_disk_and_back(fitted: KGCompleter, tmp_path: Path) -> None:
 
 def test_an_existing_folder_is_kept_unless_told(fitted: KGCompleter, tmp_path: Path) -> None:
     (tmp_path / "mine.txt").write_text("kept", encoding="utf-8")
-    with pytest.raises(CheckpointError, match="or pass overwrite=True to replace") as caught:
+    with pytest.raises(CheckpointError, match=r"or pass .*overwrite=True in Python\) to replace"):
         fitted.save(tmp_path)
-    assert "--" not in str(caught.value)
     fitted.save(tmp_path, overwrite=True)
     assert (tmp_path / "mine.txt").read_text(encoding="utf-8") == "kept"
     assert Run.open(tmp_path).finished
