@@ -123,8 +123,7 @@ def _run(path: Path, options: Options) -> Subject:
         scorer=scorer,
         ranks=run.rank_table,
         platt=run.calibration,
-        sigmoid_is_probability=run.config.training.loss == "bce"
-        and run.config.model.decoder != "transe",
+        sigmoid_is_probability=run.config.sigmoid_is_probability,
     )
     if options["block"] is not None:  # asked for: rank anew
         model.ranks = _ranker(scorer, run.kg, options)

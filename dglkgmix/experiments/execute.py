@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from dglkgmix.experiments.plan import Training
-from dglkgmix.experiments.summary import summarise
+from dglkgmix.experiments.summary import FORMAT, summarise
 from dglkgmix.files import RunFolder, write_atomic
 from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.run import Run
@@ -74,7 +74,7 @@ class Job:
             found: dict[str, Any] = json.loads(self._summary_file(name).read_bytes())
         except (OSError, ValueError):
             return None
-        same = found["bin_edges"] == list(self.bins)
+        same = found.get("format") == FORMAT and found["bin_edges"] == list(self.bins)
         return found if same and (found["distances"] is not None or not self.distances) else None
 
     def _config(self, training: Training) -> Config:

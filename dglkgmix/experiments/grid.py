@@ -18,6 +18,8 @@ An experiment file has these tables; ``docs`` and ``dglkgmix experiment --help``
     Options (and ``recipe``) of a strategy called ``NAME``: ``strategy.fixed_lambda = 1``.
 ``[[rules]]``
     ``when`` (axis → value or list of values) and ``set`` (options), applied where all match.
+``[[comparisons]]``
+    ``of`` and ``against`` (axis → value): tests beyond those against the baseline.
 
 Later wins: recipe, settings, axes, variant, rules in order, seed.
 """
@@ -26,13 +28,14 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, TypeVar, get_args
 
 from dglkgmix.errors import ConfigError
 from dglkgmix.experiments import toml_files
+from dglkgmix.experiments.comparisons import Comparison, parse_comparison
 from dglkgmix.experiments.recipes import FOLDER
 from dglkgmix.training.config import DecoderName, EncoderName, StrategyName
 from dglkgmix.training.config_io import options as option_names
@@ -44,7 +47,7 @@ AXES: dict[str, tuple[str, ...]] = {
     "encoder": get_args(EncoderName),
     "strategy": (),
 }
-_TABLES = ("experiment", "grid", "settings", "variants", "rules")
+_TABLES = ("experiment", "grid", "settings", "variants", "rules", "comparisons")
 _HEAD: dict[str, type] = {
     "name": str,
     "about": str,
@@ -55,6 +58,7 @@ _HEAD: dict[str, type] = {
     "finding": str,
 }
 Options = dict[str, Any]
+Parsed = TypeVar("Parsed")
 
 
 @dataclass(frozen=True)
@@ -86,6 +90,7 @@ class Experiment:
     variants: dict[str, Options] = field(default_factory=dict)
     variant_recipes: dict[str, str] = field(default_factory=dict)
     rules: tuple[Rule, ...] = ()
+    comparisons: tuple[Comparison, ...] = ()
 
     def combinations(self) -> list[dict[str, Any]]:
         """Axis → value of every cell, seeds left out; the last axis moves fastest."""
@@ -135,8 +140,6 @@ def parse_experiment(text: str, where: str = "experiment") -> Experiment:
     recipe = pop_recipe(settings, f"{where}: [settings]")
     variants, recipes = _variants(_table(tables, "variants", where), where)
     axes = _axes(toml_files.typed(tables, "grid", dict, where), variants, f"{where}: [grid]")
-    rules = tables.get("rules", [])
-    toml_files.typed({"rules": rules}, "rules", list, where)
     experiment = Experiment(
         **head,
         axes=axes,
@@ -144,9 +147,8 @@ def parse_experiment(text: str, where: str = "experiment") -> Experiment:
         settings=flatten(settings, f"{where}: [settings]"),
         variants=variants,
         variant_recipes=recipes,
-        rules=tuple(
-            _rule(rule, axes, f"{where}: [[rules]] {i + 1}") for i, rule in enumerate(rules)
-        ),
+        rules=_each(_rule, "rules", tables, axes, where),
+        comparisons=_each(parse_comparison, "comparisons", tables, axes, where),
     )
     return _with_baseline(_without_clashes(experiment, where), where)
 
@@ -276,6 +278,18 @@ def _variants(tables: Mapping[str, Any], where: str) -> tuple[dict[str, Options]
     return variants, recipes
 
 
+def _each(
+    parse: Callable[[Any, Mapping[str, Any], str], Parsed],
+    key: str,
+    tables: Mapping[str, Any],
+    axes: Mapping[str, Any],
+    where: str,
+) -> tuple[Parsed, ...]:
+    """All tables of ``[[key]]``."""
+    found = toml_files.typed({key: tables.get(key, [])}, key, list, where)
+    return tuple(parse(t, axes, f"{where}: [[{key}]] {i}") for i, t in enumerate(found, 1))
+
+
 def _rule(table: Any, axes: Mapping[str, Any], where: str) -> Rule:
     if not isinstance(table, dict):
         raise ConfigError(f"{where}: must be a table with when and set")
@@ -294,25 +308,30 @@ def _without_clashes(experiment: Experiment, where: str) -> Experiment:
     axes = [axis for axis in experiment.axes if axis not in AXES]
     places = {f"[variants.{name}]": options for name, options in experiment.variants.items()}
     places["[settings]"] = experiment.settings
+    places |= {f"[[rules]] {i}": rule.set for i, rule in enumerate(experiment.rules, 1)}
     for place, options in places.items():
         for axis in axes:
             if axis in options:
                 raise ConfigError(f"{where}: {axis} is an axis of [grid] and set in {place}, too")
     for option in ("data.source", "model.decoder", "model.encoder", "runtime.seed"):
-        if any(
-            option in options for options in [*places.values(), *(r.set for r in experiment.rules)]
-        ):
+        if any(option in options for options in places.values()):
             raise ConfigError(f"{where}: {option} is what [grid] and seeds are for")
+    for i, rule in enumerate(experiment.rules, 1):
+        named = rule.when.get("strategy", experiment.axes["strategy"])
+        renamed = [s for s in named if s not in experiment.variants]
+        if "strategy.name" in rule.set and renamed:
+            raise ConfigError(
+                f"{where}: [[rules]] {i}: strategy.name would make {renamed[0]!r} something else: "
+                "give it a name under [variants]"
+            )
     return experiment
 
 
 def _with_baseline(experiment: Experiment, where: str) -> Experiment:
-    import dataclasses
-
     strategies = experiment.axes["strategy"]
     if experiment.baseline is None:
         baseline = "standard" if "standard" in strategies else None
-        return dataclasses.replace(experiment, baseline=baseline)
+        return replace(experiment, baseline=baseline)
     if experiment.baseline not in strategies:
         close = toml_files.close(experiment.baseline, strategies)
         raise ConfigError(

@@ -8,17 +8,22 @@ Keys (``docs`` repeat them, tests check them):
 ``groups``
     One for each setting, its seeds put together: the axes (``data``, ``model``, ``encoder``,
     ``strategy``, ``options``); ``seeds``, those that are done; ``account`` (the test split's, each
-    number as ``mean``, ``sd``, ``seeds``); ``valid_mrr``; ``distances`` (``head``, ``relation``);
+    number as ``mean``, ``sd``, ``seeds``); ``valid_mrr`` and, by bin, ``valid_bins``;
+    ``probabilities`` (whether σ(score) is one); ``distances`` (``head``, ``relation``);
     ``budget`` (``steps`` and ``seconds``, pre-training included, and the same by stage under
-    ``stages``); ``test``, the comparison with the baseline over the seeds that both have
+    ``stages``); ``intervals`` (95 % of the test MRR over test triples, ``overall`` and by bin);
+    ``test``, the comparison with the baseline over the seeds that both have
     (``overall.mrr.{a,b,difference,ci_low,ci_high,p_value,…}``, ``bins.…``), None for the baseline
     itself; ``paper``, what the paper reports for this cell, else empty.
+``comparisons``
+    The tests that ``[[comparisons]]`` asks for: the axes of the setting, ``against`` (those of the
+    other), ``seeds`` that both have, and ``test``.
 ``cells``
     One for each seed of each group: the axes, ``seed``, ``state`` (``done``, ``failed``,
     ``pending``), ``error``, ``run`` and, where done, the run's own figures: ``mrr``, ``account``
-    (the test split's), ``valid_mrr``, ``distances``, ``best_epoch``, ``epochs``, ``budget`` (by
-    stage), ``ranks`` (SHA-256 of the rank table), ``settings``, ``environment`` (versions and
-    machine).
+    (the test split's), ``valid_mrr``, ``valid_bins``, ``probabilities``, ``distances``,
+    ``best_epoch``, ``epochs``, ``budget`` (by stage), ``ranks`` (SHA-256 of the rank table),
+    ``settings``, ``environment`` (versions and machine).
 """
 
 from __future__ import annotations
@@ -31,7 +36,7 @@ import numpy as np
 import dglkgmix
 from dglkgmix.evaluation.rank_table import RankTable
 from dglkgmix.evaluation.seeds import over_seeds
-from dglkgmix.evaluation.significance import compare
+from dglkgmix.evaluation.significance import compare, mrr_intervals
 from dglkgmix.experiments.execute import RUNS, Job
 from dglkgmix.experiments.grid import AXES
 from dglkgmix.experiments.paper import paper_numbers
@@ -43,11 +48,13 @@ from dglkgmix.training.stages import PRETRAIN
 _OF_CELL = (
     "account",
     "valid_mrr",
+    "valid_bins",
     "distances",
     "best_epoch",
     "epochs",
     "ranks",
     "settings",
+    "probabilities",
     "environment",
 )
 
@@ -66,6 +73,7 @@ class Results:
         self._summaries: dict[str, dict[str, Any]] = {}
         self._tables: dict[str, RankTable] = {}
         self._tests: dict[tuple[tuple[str, ...], tuple[str, ...]], dict[str, Any]] = {}
+        self._intervals: dict[tuple[str, ...], dict[str, Any]] = {}
 
     def collect(self, failures: Mapping[str, str]) -> dict[str, Any]:
         """Everything so far. ``failures`` maps trainings that failed to what went wrong."""
@@ -82,6 +90,7 @@ class Results:
             "baseline": experiment.baseline,
             "counts": {s: states.count(s) for s in ("done", "failed", "pending")},
             "groups": [self._group(axes) for axes in experiment.combinations()],
+            "comparisons": self._comparisons(),
             "cells": cells,
         }
 
@@ -108,15 +117,18 @@ class Results:
     def _group(self, axes: Mapping[str, Any]) -> dict[str, Any]:
         cells = self._done(axes)
         summaries = [self._summaries[cell.training] for cell in cells]
-        accounts = [s["account"] for s in summaries if s["account"] is not None]
+        accounts = [s["account"] for s in summaries]
         paper = paper_numbers(slug(axes["data"]), _model(axes), axes["strategy"])
         return _named(axes) | {
             "seeds": [cell.seed for cell in cells],
-            "account": over_seeds(accounts) if accounts else None,
+            "account": _over_seeds(accounts),
             "valid_mrr": _spread([s["valid_mrr"] for s in summaries]),
+            "valid_bins": _over_seeds([s["valid_bins"] for s in summaries]),
+            "probabilities": all(s["probabilities"] for s in summaries),
             "distances": _distances([s["distances"] for s in summaries]),
             "budget": _mean_budget([self._budget(cell.training) for cell in cells]),
-            "test": self._test(axes),
+            "intervals": self._interval([cell.training for cell in cells]),
+            "test": self._against_baseline(axes),
             "paper": paper if len(axes) == len(AXES) else {},
         }
 
@@ -135,12 +147,40 @@ class Results:
         shared = {key: sum(stage[key] for stage in stages.values()) for key in ("steps", "seconds")}
         return {PRETRAIN: shared} | own
 
-    def _test(self, axes: Mapping[str, Any]) -> dict[str, Any] | None:
+    def _interval(self, names: Sequence[str]) -> dict[str, Any] | None:
+        key = tuple(names)
+        if not names or self._summaries[names[0]]["account"] is None:
+            return None
+        if key not in self._intervals:
+            found = mrr_intervals([self._table(name) for name in names], self._bins)
+            self._intervals[key] = {k: None if v is None else list(v) for k, v in found.items()}
+        return self._intervals[key]
+
+    def _comparisons(self) -> list[dict[str, Any]]:
+        experiment = self._plan.experiment
+        pairs = [
+            (axes, other)
+            for comparison in experiment.comparisons
+            for axes in experiment.combinations()
+            if (other := comparison.partner(axes)) is not None
+        ]
+        found = []
+        for axes, other in pairs:
+            test = self._test(axes, other)
+            both = {"seeds": test["seeds"] if test else [], "test": test}
+            found.append(_named(axes) | {"against": _named(other)} | both)
+        return found
+
+    def _against_baseline(self, axes: Mapping[str, Any]) -> dict[str, Any] | None:
         baseline = self._plan.experiment.baseline
         if baseline is None or axes["strategy"] == baseline:
             return None
+        return self._test(axes, {**axes, "strategy": baseline})
+
+    def _test(self, axes: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any] | None:
+        """One setting against another, over the seeds that both have; None where there is none."""
         ours = {c.seed: c.training for c in self._done(axes)}
-        theirs = {c.seed: c.training for c in self._done({**axes, "strategy": baseline})}
+        theirs = {c.seed: c.training for c in self._done(other)}
         both = [seed for seed in ours if seed in theirs]
         key = (tuple(theirs[s] for s in both), tuple(ours[s] for s in both))
         if not both or any(self._summaries[name]["account"] is None for name in key[0] + key[1]):
@@ -164,6 +204,12 @@ def _named(axes: Mapping[str, Any]) -> dict[str, Any]:
 def _model(axes: Mapping[str, Any]) -> str:
     """As the paper's tables name it; an encoder in front is none of the paper's models."""
     return str(axes["model"]) if axes["encoder"] == "lookup" else ""
+
+
+def _over_seeds(trees: Sequence[dict[str, Any] | None]) -> dict[str, Any] | None:
+    """Means and deviations; None where there is nothing, or nothing to measure."""
+    found = [tree for tree in trees if tree is not None]
+    return over_seeds(found) if found else None
 
 
 def _spread(values: Sequence[float | None]) -> dict[str, Any] | None:

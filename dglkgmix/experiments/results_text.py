@@ -13,9 +13,15 @@ from dglkgmix.training.stages import PRETRAIN
 # Narrow columns must not part a mean from its deviation.
 _PLUS_MINUS = "\u00a0±\u00a0"
 _HOW_TESTED = (
-    "Difference in MRR, 95 % bootstrap interval over test triples, p-value of a paired t-test; "
-    "p-values of the bins are Holm-corrected."
+    "Difference in MRR of all queries with its 95 % bootstrap interval over test triples; p-value "
+    "of a paired t-test of the triples' means, Holm-corrected over bins (intervals are not). Where "
+    "a triple has one query in the bin and others two, the two may part."
 )
+_NO_PROBABILITIES = (
+    "σ(score) is no probability for models trained with softmax cross-entropy, nor for TransE: "
+    "their calibration error before scaling tells nothing, and is left out."
+)
+_COMPARISONS, _CALIBRATION = "Comparisons", "Calibration error over degree bins"
 Row = Mapping[str, Any]
 Cells = list[str]
 
@@ -36,7 +42,7 @@ def to_markdown(results: Row) -> str:
     """Tables: overall, by bin, against the baseline, calibration, distances and budget."""
     parts = [f"# {_escape(results['experiment'])}", _escape(results["about"]), _state(results)]
     for title, table in tables(results).items():
-        parts += [f"## {title}", *([_HOW_TESTED] if title.startswith("Against") else []), table]
+        parts += [f"## {title}", *_notes(title, results), table]
     parts += _failures(results["cells"])
     if results["finding"]:
         parts += ["## The paper's finding", _escape(results["finding"])]
@@ -51,13 +57,17 @@ def tables(results: Row) -> dict[str, str]:
         return {}
     bins, baseline = results["bin_names"], results["baseline"]
     tested = [group for group in groups if group["test"] is not None]
+    chosen = [group for group in groups if group["valid_bins"] is not None]
+    compared = [pair for pair in results["comparisons"] if pair["test"] is not None]
     scaled = [group for group in groups if group["account"]["calibration"] is not None]
     distant = [group for group in groups if group["distances"]]
     found = {
         "Overall": (groups, _overall(groups)),
         "MRR by tail-relation degree": (groups, _by_bin(groups, bins)),
+        "Validation MRR by tail-relation degree": (chosen, _valid_by_bin(bins)),
         f"Against {_escape(baseline or '')}": (tested, _tests(bins)),
-        "Calibration error over degree bins": (groups, _ece(groups, bins)),
+        _COMPARISONS: (compared, {"against": _against, **_tests(bins)}),
+        _CALIBRATION: (groups, _ece(groups, bins)),
         "Probabilities before and after scaling": (scaled, _scaling()),
         "Mean embedding distance": (groups if distant else [], _distances(groups)),
         "Budget": (groups, _budget(groups)),
@@ -66,6 +76,13 @@ def tables(results: Row) -> dict[str, str]:
 
 
 Columns = dict[str, Callable[[Row], str]]
+
+
+def _notes(title: str, results: Row) -> list[str]:
+    if title.startswith("Against") or title == _COMPARISONS:
+        return [_HOW_TESTED]
+    odd = any(group["account"] and not group["probabilities"] for group in results["groups"])
+    return [_NO_PROBABILITIES] if title == _CALIBRATION and odd else []
 
 
 def _overall(groups: Sequence[Row]) -> Columns:
@@ -82,10 +99,18 @@ def _by_bin(groups: Sequence[Row], bins: Sequence[str]) -> Columns:
     return columns
 
 
+def _valid_by_bin(bins: Sequence[str]) -> Columns:
+    return {readable(name): _valid(name) for name in bins}
+
+
+def _valid(name: str) -> Callable[[Row], str]:
+    return lambda g: _mean(g["valid_bins"][name])
+
+
 def _ece(groups: Sequence[Row], bins: Sequence[str]) -> Columns:
     columns: Columns = {}
     for name in ("overall", *bins):
-        columns |= _beside(groups, readable(name), ("ece", name))
+        columns |= _beside(groups, readable(name), ("ece", name), shown="probabilities")
     return columns
 
 
@@ -103,10 +128,15 @@ def _scaled(when: str, key: str) -> Callable[[Row], str]:
     return lambda g: _mean(_at(g["account"], ("calibration", when, key)))
 
 
-def _beside(groups: Sequence[Row], label: str, path: Sequence[str]) -> Columns:
-    """A column of an account, and the paper's own where it has that figure for any group."""
+def _beside(
+    groups: Sequence[Row], label: str, path: Sequence[str], shown: str = "account"
+) -> Columns:
+    """A column of an account, and the paper's own where it has that figure for any group.
+
+    A group without ``shown`` has a dash in it.
+    """
     key = ".".join(path)
-    columns: Columns = {label: lambda g: _mean(_at(g["account"], path))}
+    columns: Columns = {label: lambda g: _mean(_at(g["account"], path) if g[shown] else None)}
     if any(key in group["paper"] for group in groups):
         columns[f"{label} (paper)"] = lambda g: _number(g["paper"].get(key))
     return columns
@@ -138,6 +168,13 @@ def _tests(bins: Sequence[str]) -> Columns:
 
 def _bin_test(name: str) -> Callable[[Row], str]:
     return lambda g: _test(g["test"]["bins"][name]["mrr"])
+
+
+def _against(pair: Row) -> str:
+    """The values of the axes in which the other setting differs."""
+    ours, theirs = ({**side, **side["options"]} for side in (pair, pair["against"]))
+    axes = [axis for axis in theirs if axis != "options" and theirs[axis] != ours[axis]]
+    return ", ".join(_escape(str(theirs[axis])) for axis in axes)
 
 
 def _budget(groups: Sequence[Row]) -> Columns:
@@ -243,6 +280,8 @@ def _csv_line(group: Row, bins: Sequence[str]) -> dict[str, Any]:
     line |= {"seeds": " ".join(map(str, group["seeds"])), **_pair("valid_mrr", group["valid_mrr"])}
     for metric in ("mrr", "mr", "hits@1", "hits@3", "hits@10", "amri"):
         line |= _pair(metric, _at(group["account"], ("overall", metric)))
+    for name in bins:
+        line |= _pair(f"valid_mrr_{name}", _at(group["valid_bins"], (name,)))
     for name in bins:
         line |= _pair(f"mrr_{name}", _at(group["account"], ("bins", name, "mrr")))
     for name in ("overall", *bins):

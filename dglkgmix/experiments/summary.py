@@ -12,8 +12,14 @@ from typing import Any
 
 import dglkgmix
 from dglkgmix.evaluation.distances import embedding_distances
+from dglkgmix.evaluation.metrics import by_bin
+from dglkgmix.evaluation.rank_table import RankTable
 from dglkgmix.kg.degrees import DegreeBins
 from dglkgmix.run import Run
+from dglkgmix.training.config import StrategyConfig
+
+# One more whenever the content of a summary changes: those of an earlier one are made anew.
+FORMAT = 2
 
 
 def summarise(run: Run, bins: Sequence[int], distances: bool) -> dict[str, Any]:
@@ -21,10 +27,12 @@ def summarise(run: Run, bins: Sequence[int], distances: bool) -> dict[str, Any]:
 
     Returns:
         ``account`` of the test split (as ``dglkgmix evaluate`` prints it, with these bins; None
-        where there are no test triples), ``valid_mrr``, ``best_epoch``, ``epochs``, ``budget``
-        (``steps`` and ``seconds`` by stage), ``distances`` (``head``, ``relation``; None where
-        not asked for), ``ranks`` (SHA-256 of the test split's rank table), ``settings`` (the
-        configuration), ``environment`` (versions and machine) and ``bin_edges``.
+        where there are no test triples), ``valid_mrr`` and, by bin, ``valid_bins`` (None where
+        there are no validation triples), ``best_epoch``, ``epochs``, ``budget`` (``steps`` and
+        ``seconds`` by stage), ``distances`` (``head``, ``relation``, at the default η for every
+        run; None where not asked for), ``ranks`` (SHA-256 of the test split's rank table),
+        ``settings`` (the configuration), ``probabilities`` (whether σ(score) is one),
+        ``environment`` (versions and machine), ``bin_edges`` and ``format``.
     """
     edges = DegreeBins(tuple(bins))
     has_test = len(run.kg.test) > 0
@@ -33,15 +41,22 @@ def summarise(run: Run, bins: Sequence[int], distances: bool) -> dict[str, Any]:
     return {
         "account": None if table is None else run.account("test", edges),
         "valid_mrr": None if valid is None else valid["overall"]["mrr"],
+        "valid_bins": None if valid is None else _mrr_by_bin(run.rank_table("valid"), edges),
         "best_epoch": run.metrics["best_epoch"],
         "epochs": run.metrics["epochs"],
         "budget": budget(run.history),
         "distances": _distances(run) if distances else None,
         "ranks": None if table is None else hashlib.sha256(table.to_bytes()).hexdigest(),
         "settings": asdict(run.config),
+        "probabilities": run.config.sigmoid_is_probability,
         "environment": environment(),
         "bin_edges": list(bins),
+        "format": FORMAT,
     }
+
+
+def _mrr_by_bin(table: RankTable, bins: DegreeBins) -> dict[str, float | None]:
+    return {name: found["mrr"] for name, found in by_bin(table, bins).items()}
 
 
 def budget(history: Iterable[Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
@@ -72,6 +87,6 @@ def _distances(run: Run) -> dict[str, Any]:
         run.kg,
         encoder.entity_table.cpu(),
         encoder.relation_table.cpu(),
-        run.config.strategy.threshold,
+        StrategyConfig().threshold,
     )
     return {"head": found["head"], "relation": found["relation"]}

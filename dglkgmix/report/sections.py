@@ -298,12 +298,7 @@ def _scaling(subject: Subject, bins: DegreeBins) -> Row:
 
 
 def _warnings(subjects: Subjects) -> list[str]:
-    """σ(score) is no probability for softmax-trained models or TransE (method, Calibration)."""
-    odd = [
-        s.name
-        for s in subjects
-        if s.run.config.training.loss == "ce" or s.run.config.model.decoder == "transe"
-    ]
+    odd = [s.name for s in subjects if not s.run.config.sigmoid_is_probability]
     if not odd:
         return []
     return [f"Before scaling, σ(score) is no probability for: {', '.join(odd)}."]

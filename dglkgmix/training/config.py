@@ -240,3 +240,8 @@ class Config:
     pretrain: PretrainConfig = field(default_factory=PretrainConfig)
     swa: SwaConfig = field(default_factory=SwaConfig)
     runtime: RuntimeConfig = field(default_factory=RuntimeConfig)
+
+    @property
+    def sigmoid_is_probability(self) -> bool:
+        """Whether σ(score) is one: not after softmax cross-entropy, nor of TransE (method)."""
+        return self.training.loss == "bce" and self.model.decoder != "transe"

@@ -35,6 +35,9 @@ pretrain.enabled = true
 [variants.broken]
 strategy.name = "standard"
 training.lr = 1e30
+[[comparisons]]
+of = { strategy = "mixup" }
+against = { strategy = "two-stage" }
 """
 
 

@@ -102,6 +102,11 @@ def test_the_baseline_is_standard_where_there_is_one():
         ("training.epochs = 2", "training.regime = '1-n'", "training.regime is an axis of"),
         ("training.epochs = 2", "runtime.seed = 2", "runtime.seed is what"),
         ("set = { model.relation_dim = 10 }", "set = { data.source = 'x' }", "data.source is what"),
+        (
+            "model.relation_dim = 10",
+            "training.regime = '1-k'",
+            r"training.regime is an axis of .* \[\[rules\]\] 1",
+        ),
         ("training.epochs = 2", "training = 2", "unknown option 'training'"),
         ('"training.regime"', '"runtime.threads"', "runtime.threads changes no setting"),
         ('"training.regime"', '"runtime.seed"', "runtime.seed is what seeds are for"),
@@ -120,6 +125,22 @@ def test_a_table_that_is_missing_is_named():
         parse_experiment(SMALL.replace("[[rules]]", "[rules]"), "f")
 
 
+def test_a_rule_makes_no_strategy_something_else():
+    renamed = SMALL.replace("{ model.relation_dim = 10 }", '{ strategy.name = "focal" }')
+    parse_experiment(renamed)  # for the variant alone
+    with pytest.raises(ConfigError, match=r"1: strategy.name would make 'standard' something else"):
+        parse_experiment(renamed.replace(', strategy = ["mine"]', ""), "f")
+
+
+def test_further_comparisons_are_settings_of_the_grid():
+    text = '[[comparisons]]\nof = { model = "tucker" }\nagainst = { model = "conve" }\n'
+    (comparison,) = parse_experiment(SMALL + text).comparisons
+    assert comparison.of == {"model": "tucker"}
+    assert comparison.against == {"model": "conve"}
+    with pytest.raises(ConfigError, match=r"\[\[comparisons\]\] 1: of: no cell has model 'tuckr'"):
+        parse_experiment(SMALL + text.replace("tucker", "tuckr"), "f")
+
+
 def test_nested_and_dotted_options_are_the_same():
     nested = flatten({"training": {"lr": 1.0, "epochs": 2}}, "x")
     assert nested == flatten({"training.lr": 1.0, "training.epochs": 2}, "x")
@@ -134,6 +155,7 @@ def test_packaged_experiments_are_found_by_name(tmp_path):
         "evidence-codex-s-rgcn",
         "evidence-codex-s-tucker",
         "evidence-fb15k-237-conve",
+        "evidence-fb15k-237-longer",
         "evidence-world",
         "paper-ablation",
         "paper-calibration",
@@ -159,7 +181,17 @@ def test_the_guide_documents_every_key_and_its_example_is_right():
 
     guide = (ROOT / "docs" / "guides" / "experiments.md").read_text(encoding="utf-8")
     schema = guide.split("## The file")[1].split("## The results")[0]
-    for key in (*grid._HEAD, *grid.AXES, "recipe", "when", "set", "[grid]", "[[rules]]"):
+    for key in (
+        *grid._HEAD,
+        *grid.AXES,
+        "recipe",
+        "when",
+        "set",
+        "[grid]",
+        "[[rules]]",
+        "of",
+        "against",
+    ):
         assert f"`{key}`" in schema, key
     example = guide.split("```toml\n")[1].split("```")[0]
     assert len(parse_experiment(example).combinations()) == 16

@@ -1,7 +1,8 @@
 import numpy as np
 import pytest
 
-from dglkgmix.evaluation.significance import compare
+from dglkgmix.evaluation.distances import embedding_distances
+from dglkgmix.evaluation.significance import compare, mrr_intervals
 from dglkgmix.experiments.results import Results
 from dglkgmix.kg.degrees import DegreeBins
 from dglkgmix.run import Run
@@ -21,18 +22,19 @@ def test_the_keys_are_those_of_the_documented_schema(done):
     _, found, _ = done
     assert set(found) == {
         *("experiment", "about", "finding", "version", "bins", "bin_names", "baseline"),
-        *("counts", "groups", "cells"),
+        *("counts", "groups", "comparisons", "cells"),
     }
     axes = {"data", "model", "encoder", "strategy", "options"}
     for entry in found["groups"]:
         assert set(entry) == axes | {
             *("seeds", "account", "valid_mrr", "distances", "budget", "test", "paper"),
+            *("valid_bins", "probabilities", "intervals"),
         }
     for cell in found["cells"]:
         keys = axes | {"seed", "state", "error", "run"}
         if cell["state"] == "done":
             keys |= {"mrr", "valid_mrr", "best_epoch", "epochs", "budget", "ranks", "settings"}
-            keys |= {"environment", "account", "distances"}
+            keys |= {"environment", "account", "distances", "valid_bins", "probabilities"}
         assert set(cell) == keys
 
 
@@ -62,6 +64,36 @@ def test_each_setting_is_tested_against_standard_over_the_seeds(done):
     assert group(done[1], "distmult", "broken")["test"] is None
 
 
+def test_further_settings_are_tested_against_each_other(done):
+    (found,) = done[1]["comparisons"]
+    tables = [
+        [run.rank_table("test") for run in runs(done, "distmult", s)]
+        for s in ("two-stage", "mixup")
+    ]
+    wanted = compare(*tables, DegreeBins((1, 3)))
+    assert {key: found["test"][key] for key in ("overall", "bins")} == wanted
+    assert (found["strategy"], found["against"]["strategy"]) == ("mixup", "two-stage")
+    assert found["data"] == found["against"]["data"]
+    assert found["seeds"] == [0, 1]
+
+
+def test_intervals_are_those_of_the_seeds_together(done):
+    tables = [run.rank_table("test") for run in runs(done, "distmult", "mixup")]
+    found = group(done[1], "distmult", "mixup")["intervals"]
+    wanted = mrr_intervals(tables, DegreeBins((1, 3)))
+    assert found == {name: value and list(value) for name, value in wanted.items()}
+
+
+def test_validation_by_bin_for_who_chooses(done):
+    tables = [run.rank_table("valid") for run in runs(done, "distmult", "mixup")]
+    values = [
+        np.mean(1 / table["rank"][(table["tail_relation"] > 0) & (table["tail_relation"] < 3)])
+        for table in tables
+    ]
+    found = group(done[1], "distmult", "mixup")["valid_bins"]
+    assert found["[1,3)"]["mean"] == pytest.approx(np.mean(values))
+
+
 def test_a_shared_first_stage_counts_for_everyone_that_starts_from_it(done):
     # 44 distinct triples, both directions; 1-K batches of 16 triples, 1-N batches of 16 queries.
     kg = runs(done, "distmult", "mixup")[0].kg
@@ -79,14 +111,23 @@ def test_a_shared_first_stage_counts_for_everyone_that_starts_from_it(done):
 def test_distances_and_paper(done):
     entry = group(done[1], "distmult", "standard")
     assert set(entry["distances"]) == {"head", "relation"}
-    assert entry["distances"]["head"]["seeds"] == 2
+    own = [
+        embedding_distances(
+            run.kg, run.model.encoder.entity_table, run.model.encoder.relation_table
+        )
+        for run in runs(done, "distmult", "standard")
+    ]
+    for side in ("head", "relation"):
+        mean = np.mean([found[side] for found in own])
+        assert entry["distances"][side]["mean"] == pytest.approx(mean)
+        assert entry["distances"][side]["seeds"] == 2
     assert entry["paper"] == {}
 
 
 def test_a_group_without_a_finished_cell_is_empty(done):
     entry = group(done[1], "distmult", "broken")
     assert entry["seeds"] == []
-    for key in ("account", "valid_mrr", "distances", "budget", "test"):
+    for key in ("account", "valid_mrr", "valid_bins", "distances", "budget", "intervals", "test"):
         assert entry[key] is None
 
 
@@ -99,6 +140,7 @@ def test_nothing_is_read_or_tested_twice(plan, job, monkeypatch):
         raise AssertionError
 
     monkeypatch.setattr("dglkgmix.experiments.results.compare", never)
+    monkeypatch.setattr("dglkgmix.experiments.results.mrr_intervals", never)
     monkeypatch.setattr("dglkgmix.experiments.results.Run.open", never)
     assert results.collect({}) == first
 

@@ -32,6 +32,8 @@ def group(strategy, **changes):
         },
         "test": None,
         "paper": {},
+        "valid_bins": {"low": NUMBER},
+        "probabilities": True,
     }
     return entry | changes
 
@@ -47,6 +49,7 @@ def results(*groups, cells=(), **changes):
         "baseline": "standard",
         "counts": {"done": 3, "failed": 0, "pending": 1},
         "groups": list(groups),
+        "comparisons": [],
         "cells": list(cells),
     }
     return found | changes
@@ -75,6 +78,42 @@ def test_tests_show_difference_interval_and_p_value():
     part = section(text, "Against standard")
     assert "-0.0123 [-0.0200, +0.0010], p < 0.001 | – |" in part
     assert "Against" not in to_markdown(results(group("mixup")))
+
+
+def test_further_comparisons_name_what_differs():
+    def tested(difference):
+        return {"mrr": TEST | {"difference": difference}}
+
+    test = {"overall": tested(0.5), "bins": {"low": tested(0.1), "high": tested(0.2)}}
+    axes = ("data", "model", "encoder", "strategy", "options")
+    other = {axis: group("a_b*", encoder="rgcn")[axis] for axis in axes}
+    pair = group("mixup") | {"seeds": [0], "test": test, "against": other}
+    account = {"bins": {"low": GROUP, "high": GROUP}, "ece": {}, "overall": GROUP}
+    both = {"low": NUMBER, "high": NUMBER}
+    shown = group("x", account=account | {"calibration": None}, valid_bins=both)
+    text = to_markdown(results(shown, comparisons=[pair], bin_names=["low", "high"]))
+    head, _, row = section(text, "Comparisons").strip().splitlines()[-3:]
+    assert head == "| data | model | strategy | seeds | against | overall | low | high |"
+    assert row.startswith("| a\\_b | conve | mixup | 1 | rgcn, a\\_b\\* | +0.5000 [")
+    assert row.index("+0.1000") < row.index("+0.2000")
+    assert "Comparisons" not in to_markdown(results(group("x")))
+
+
+def test_a_calibration_error_of_what_is_no_probability_is_left_out():
+    text = to_markdown(results(group("x"), group("y", probabilities=False)))
+    part = section(text, "Calibration error over degree bins")
+    assert "σ(score) is no probability" in part
+    ours, theirs = part.strip().splitlines()[-2:]
+    assert ours.endswith("| 0.2500\u00a0±\u00a00.0100 | – |")
+    assert theirs.endswith("| – | – |")
+    assert "σ(score)" not in to_markdown(results(group("x")))
+
+
+def test_validation_by_bin_stands_by_itself():
+    text = to_markdown(results(group("x"), group("y", valid_bins={"low": None})))
+    part = section(text, "Validation MRR by tail-relation degree")
+    assert part.strip().splitlines()[-1].endswith("| 2 | – |")
+    assert "0.2500" in part
 
 
 def test_stages_have_their_own_columns_in_the_order_of_training():

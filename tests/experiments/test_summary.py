@@ -2,6 +2,7 @@ import hashlib
 
 import pytest
 
+from dglkgmix.evaluation.distances import embedding_distances
 from dglkgmix.evaluation.metrics import overall
 from dglkgmix.experiments.summary import budget, environment, summarise
 from dglkgmix.kg.degrees import DegreeBins
@@ -23,7 +24,13 @@ def test_a_summary_is_the_runs_own_account(run):
     assert found["valid_mrr"] == run.metrics["valid"]["overall"]["mrr"]
     assert found["ranks"] == hashlib.sha256(table.to_bytes()).hexdigest()
     assert found["settings"]["strategy"]["name"] == "mixup"
-    assert found["distances"]["head"] > 0
+    encoder = run.model.encoder
+    tables = (encoder.entity_table, encoder.relation_table)
+    distances = embedding_distances(run.kg, *tables, threshold=5)
+    assert found["distances"] == {side: distances[side] for side in ("head", "relation")}
+    assert distances["head"] != distances["relation"]
+    assert found["valid_bins"].keys() == {"[0,1)", "[1,3)", "[3,inf)"}
+    assert found["probabilities"] is True
     assert found["bin_edges"] == [1, 3]
     assert summarise(run, [1], distances=False)["distances"] is None
 
