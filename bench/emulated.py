@@ -8,6 +8,7 @@ instruction that gathers bf16 products in float32 by nothing but the order of th
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import torch
@@ -48,9 +49,15 @@ class EmulatedBf16(TorchDispatchMode):
 
 
 def main() -> None:
-    """The command line, its bf16 products emulated."""
+    """The command line, its bf16 products emulated; summaries of an experiment say so."""
     from dglkgmix.cli.main import main as command
+    from dglkgmix.experiments import summary
 
+    for option in ("--jobs", "--processes"):
+        if any(word.split("=")[0] == option for word in sys.argv):
+            sys.exit(f"{option}: other processes would not emulate; leave it out")
+    native = summary.environment
+    summary.environment = lambda: native() | {"bf16": "emulated in float32 kernels"}
     with EmulatedBf16():
         command()
 

@@ -12,7 +12,8 @@ from torch.nn import functional
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.flop_counter import flop_registry
 
-from bench.emulated import PRODUCTS, EmulatedBf16
+from bench.emulated import PRODUCTS, EmulatedBf16, main
+from dglkgmix.experiments import summary
 from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.training.config import Config
 from dglkgmix.training.config_io import apply_overrides
@@ -64,6 +65,20 @@ def test_backward_products_are_emulated_too(layer: str) -> None:
     for own, emulated in zip(*results, strict=True):
         unit = own.detach().abs().max().item() * 2**-7
         torch.testing.assert_close(emulated, own, rtol=0, atol=2 * unit)
+
+
+def test_other_processes_are_refused(monkeypatch) -> None:
+    monkeypatch.setattr("sys.argv", ["emulated", "experiment", "precision", "--jobs=2"])
+    with pytest.raises(SystemExit, match="--jobs: other processes would not emulate"):
+        main()
+
+
+def test_summaries_say_that_products_were_emulated(monkeypatch) -> None:
+    monkeypatch.setattr(summary, "environment", lambda: {"torch": "2"})
+    monkeypatch.setattr("sys.argv", ["emulated"])
+    monkeypatch.setattr("dglkgmix.cli.main.main", lambda: None)
+    main()
+    assert summary.environment() == {"torch": "2", "bf16": "emulated in float32 kernels"}
 
 
 class Bf16Products(TorchDispatchMode):
