@@ -58,6 +58,7 @@ def experiment(file: str, out: Path | None, jobs: int, **options: Any) -> None:
       pretrain.enabled = true
       [settings]
       training.epochs = 50
+      swa.enabled = false
     """  # noqa: D301 - click reads the backspace
     from dglkgmix.experiments.grid import experiment_text, parse_experiment
 

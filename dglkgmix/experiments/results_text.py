@@ -13,9 +13,8 @@ from dglkgmix.training.stages import PRETRAIN
 # Narrow columns must not part a mean from its deviation.
 _PLUS_MINUS = "\u00a0±\u00a0"
 _HOW_TESTED = (
-    "Difference in MRR of all queries with its 95 % bootstrap interval over test triples; p-value "
-    "of a paired t-test of the triples' means, Holm-corrected over bins (intervals are not). Where "
-    "a triple has one query in the bin and others two, the two may part."
+    "Difference in MRR, 95 % bootstrap interval over test triples, p-value of a paired t-test; "
+    "p-values of the bins are Holm-corrected, intervals are not."
 )
 _NO_PROBABILITIES = (
     "σ(score) is no probability for models trained with softmax cross-entropy, nor for TransE: "
@@ -57,6 +56,7 @@ def tables(results: Row) -> dict[str, str]:
         return {}
     bins, baseline = results["bin_names"], results["baseline"]
     tested = [group for group in groups if group["test"] is not None]
+    probable = [group for group in groups if group["probabilities"]]
     chosen = [group for group in groups if group["valid_bins"] is not None]
     compared = [pair for pair in results["comparisons"] if pair["test"] is not None]
     scaled = [group for group in groups if group["account"]["calibration"] is not None]
@@ -67,7 +67,7 @@ def tables(results: Row) -> dict[str, str]:
         "Validation MRR by tail-relation degree": (chosen, _valid_by_bin(bins)),
         f"Against {_escape(baseline or '')}": (tested, _tests(bins)),
         _COMPARISONS: (compared, {"against": _against, **_tests(bins)}),
-        _CALIBRATION: (groups, _ece(groups, bins)),
+        _CALIBRATION: (groups if probable else [], _ece(groups, bins)),
         "Probabilities before and after scaling": (scaled, _scaling()),
         "Mean embedding distance": (groups if distant else [], _distances(groups)),
         "Budget": (groups, _budget(groups)),

@@ -107,6 +107,7 @@ def test_a_calibration_error_of_what_is_no_probability_is_left_out():
     assert ours.endswith("| 0.2500\u00a0±\u00a00.0100 | – |")
     assert theirs.endswith("| – | – |")
     assert "σ(score)" not in to_markdown(results(group("x")))
+    assert "Calibration" not in to_markdown(results(group("y", probabilities=False)))
 
 
 def test_validation_by_bin_stands_by_itself():
