@@ -14,7 +14,7 @@ import torch
 
 from dglkgmix.errors import ConfigError
 from dglkgmix.experiments.grid import AXES, STRATEGIES, Experiment, Options
-from dglkgmix.experiments.recipes import load_recipe
+from dglkgmix.experiments.recipes import load_recipe, model_name
 from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.training.config import (
     Config,
@@ -135,7 +135,7 @@ def set_options(config: Config, options: Options, *, where: str) -> Config:
 
 def describe(axes: Mapping[str, Any], seed: int) -> str:
     """A cell in words: ``codex-s, conve, mixup, strategy.partners = 5, seed 0``."""
-    parts = [str(axes["data"]), _model(axes), str(axes["strategy"])]
+    parts = [str(axes["data"]), model_name(axes["encoder"], axes["model"]), str(axes["strategy"])]
     parts += [f"{axis} = {value}" for axis, value in axes.items() if axis not in AXES]
     return ", ".join([*parts, f"seed {seed}"])
 
@@ -238,10 +238,6 @@ def _labels(axes: Mapping[str, Any]) -> list[str]:
 def _model_labels(config: Config) -> list[str]:
     encoder = [] if config.model.encoder == "lookup" else [config.model.encoder]
     return [*encoder, config.model.decoder]
-
-
-def _model(axes: Mapping[str, Any]) -> str:
-    return axes["model"] if axes["encoder"] == "lookup" else f"{axes['encoder']}+{axes['model']}"
 
 
 def _name(labels: list[str], seed: int, key: str) -> str:

@@ -34,7 +34,7 @@ class Recipe:
     @property
     def model(self) -> str:
         """The decoder, with the encoder in front where there is one: ``rgcn+distmult``."""
-        return model_name(self.config)
+        return model_name(self.config.model.encoder, self.config.model.decoder)
 
     def row(self) -> dict[str, Any]:
         """The keys of ``dglkgmix recipes --json``."""
@@ -50,9 +50,8 @@ class Recipe:
         }
 
 
-def model_name(config: Config) -> str:
+def model_name(encoder: str, decoder: str) -> str:
     """``conve``, or ``rgcn+conve`` where an encoder does more than look up."""
-    encoder, decoder = config.model.encoder, config.model.decoder
     return decoder if encoder == "lookup" else f"{encoder}+{decoder}"
 
 

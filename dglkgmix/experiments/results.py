@@ -118,7 +118,7 @@ class Results:
         cells = self._done(axes)
         summaries = [self._summaries[cell.training] for cell in cells]
         accounts = [s["account"] for s in summaries]
-        paper = paper_numbers(slug(axes["data"]), _model(axes), axes["strategy"])
+        paper = paper_numbers(slug(axes["data"]), _paper_model(axes), axes["strategy"])
         return _named(axes) | {
             "seeds": [cell.seed for cell in cells],
             "account": _over_seeds(accounts),
@@ -201,7 +201,7 @@ def _named(axes: Mapping[str, Any]) -> dict[str, Any]:
     return {axis: axes[axis] for axis in AXES} | {"options": options}
 
 
-def _model(axes: Mapping[str, Any]) -> str:
+def _paper_model(axes: Mapping[str, Any]) -> str:
     """As the paper's tables name it; an encoder in front is none of the paper's models."""
     return str(axes["model"]) if axes["encoder"] == "lookup" else ""
 

@@ -7,6 +7,7 @@ import io
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+from dglkgmix.experiments.recipes import model_name
 from dglkgmix.kg.degrees import readable
 from dglkgmix.training.stages import PRETRAIN
 
@@ -229,10 +230,7 @@ def _table(groups: Sequence[Row], columns: Columns) -> str:
 
 
 def _names(group: Row) -> list[str]:
-    model = (
-        group["model"] if group["encoder"] == "lookup" else f"{group['encoder']}+{group['model']}"
-    )
-    return [group["data"], model, group["strategy"]]
+    return [group["data"], model_name(group["encoder"], group["model"]), group["strategy"]]
 
 
 def _title(cell: Row) -> str:
