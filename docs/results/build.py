@@ -15,7 +15,7 @@ import argparse
 import json
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -30,13 +30,12 @@ from dglkgmix.report.figures.joint_degree import JointGrid, draw_joint_degree
 from dglkgmix.report.figures.mrr_by_bin import Estimate, draw_mrr_by_bin
 from dglkgmix.report.figures.tail_relation_degree import draw_tail_relation
 
+Axes = Mapping[str, Any]
 HERE = Path(__file__).resolve().parent
 PAGE = HERE.parent / "results.md"
 # Pages that open with the headline, and where their links start from.
 FRONTS = {HERE.parents[1] / "README.md": "docs/", HERE.parent / "index.md": ""}
 MARKED = re.compile(r"(?<=<!-- results -->\n).*?(?=<!-- /results -->)", re.DOTALL)
-# Two standard errors of a mean over seeds: what whiskers show.
-ERRORS = 2.0
 
 
 @lru_cache
@@ -48,12 +47,13 @@ def load(name: str) -> dict[str, Any]:
 
 def group(name: str, strategy: str, **axes: Any) -> dict[str, Any]:
     """One setting of an experiment, its seeds put together."""
-    (found,) = [
-        g
-        for g in load(name)["groups"]
-        if g["strategy"] == strategy and all(g[axis] == value for axis, value in axes.items())
-    ]
+    (found,) = [g for g in load(name)["groups"] if _has(g, {"strategy": strategy, **axes})]
     return found
+
+
+def _has(entry: dict[str, Any], axes: Axes) -> bool:
+    every = {**entry, **entry["options"]}
+    return all(every[axis] == value for axis, value in axes.items())
 
 
 def table(name: str, title: str) -> str:
@@ -72,26 +72,43 @@ def mrr(name: str, strategy: str, where: str = "overall", **axes: Any) -> str:
     return f"{_mean(group(name, strategy, **axes), where):.4f}"
 
 
-def difference(name: str, strategy: str, where: str = "overall", **axes: Any) -> str:
-    """Difference in MRR from the baseline with its interval."""
-    found = _at(group(name, strategy, **axes)["test"], where)["mrr"]
-    return f"{found['difference']:+.4f} [{found['ci_low']:+.4f}, {found['ci_high']:+.4f}]"
+def difference(
+    name: str, of: str, against: str, where: str = "overall", axis: str = "strategy", **axes: Any
+) -> str:
+    """Difference in MRR of one strategy, or value of another axis, from another; its interval."""
+    found = _at(_test(name, {axis: of}, {axis: against}, axes), where)["mrr"]
+    ends = ", ".join(signed(found[end]) for end in ("ci_low", "ci_high"))
+    return f"{signed(found['difference'])} [{ends}]"
+
+
+def p_value(name: str, of: str, against: str, where: str = "overall", **axes: Any) -> str:
+    """The p-value of that difference."""
+    found = _at(_test(name, {"strategy": of}, {"strategy": against}, axes), where)["mrr"]
+    return "p < 0.001" if found["p_value"] < 0.001 else f"p = {found['p_value']:.3f}"
+
+
+def _test(name: str, of: Axes, against: Axes, axes: Axes) -> dict[str, Any]:
+    """The test of one setting against another, wherever the experiment has it."""
+    results = load(name)
+    if against == {"strategy": results["baseline"]}:
+        return group(name, **{**axes, **of})["test"]
+    (found,) = [
+        pair["test"]
+        for pair in results["comparisons"]
+        if _has(pair, {**axes, **of}) and _has(pair["against"], {**axes, **against})
+    ]
+    return found
 
 
 def ece(name: str, strategy: str, where: str = "overall", **axes: Any) -> str:
-    """Mean calibration error over degree bins."""
-    return f"{group(name, strategy, **axes)['account']['ece'][where]['mean']:.3f}"
+    """Mean calibration error over degree bins; a dash where σ(score) is no probability."""
+    found = group(name, strategy, **axes)
+    return f"{found['account']['ece'][where]['mean']:.3f}" if found["probabilities"] else "–"
 
 
 def distance(name: str, strategy: str, of: str, **axes: Any) -> str:
     """Mean embedding distance of mixing partners; ``of`` is "head" or "relation"."""
     return f"{group(name, strategy, **axes)['distances'][of]['mean']:.2f}"
-
-
-def change(name: str, strategy: str, where: str = "overall", **axes: Any) -> str:
-    """Difference in MRR from the baseline alone."""
-    found = _at(group(name, strategy, **axes)["test"], where)["mrr"]
-    return signed(found["difference"])
 
 
 def _mean(found: dict[str, Any], where: str = "overall") -> float:
@@ -109,15 +126,6 @@ def seeds(name: str) -> str:
     """How many seeds every setting has, in words."""
     (count,) = {len(g["seeds"]) for g in load(name)["groups"]}
     return ("no", "one", "two", "three", "four", "five")[count]
-
-
-def gap(name: str, model: str) -> str:
-    """Mean MRR of a model in bf16 less that in float32."""
-    narrow, wide = (
-        group(name, "standard", model=model, options={"runtime.precision": precision})
-        for precision in ("bf16", "fp32")
-    )
-    return signed(_mean(narrow) - _mean(wide))
 
 
 def signed(value: float) -> str:
@@ -142,12 +150,13 @@ def made(name: str, command: str | None = None) -> str:
 
 
 def _stages(cells: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Every stage of every training once: a shared first stage counts in each cell's budget."""
-    seen: dict[tuple[str, int, str], dict[str, Any]] = {}
+    """Every training's stages once: a shared first stage is in the budget of each cell."""
+    seen: dict[tuple[str, str], dict[str, Any]] = {}
     for cell in cells:
+        first = cell["settings"]["pretrain"]["run"]
         for stage, budget in cell["budget"].items():
-            run = str(sorted(cell["settings"]["pretrain"].items())) if stage == "pretrain" else ""
-            seen[(run or cell["run"], cell["seed"], stage)] = budget
+            # The first stage as a cell of its own has it under its own name.
+            seen[(first, "train") if stage == "pretrain" else (cell["run"], stage)] = budget
     return list(seen.values())
 
 
@@ -193,26 +202,65 @@ def _joint(found: dict[str, Any]) -> JointGrid:
 
 
 def paper(data: str, model: str, strategy: str, where: str = "overall") -> str:
-    """The paper's own MRR, for comparison: never ours."""
+    """The paper's own MRR, for comparison: never ours. A dash where it reports none."""
     key = "overall.mrr" if where == "overall" else f"bins.{where}.mrr"
-    return f"{paper_numbers(data, model, strategy)[key]:.4f}"
+    found = paper_numbers(data, model, strategy)
+    return f"{found[key]:.4f}" if key in found else "–"
 
 
 def _estimates(found: dict[str, Any]) -> dict[str, Estimate]:
-    return {name: _estimate(bin_["mrr"], bin_) for name, bin_ in found["account"]["bins"].items()}
+    return {
+        name: Estimate(
+            bin_["mrr"]["mean"], *found["intervals"][name], round(bin_["queries"]["mean"])
+        )
+        for name, bin_ in found["account"]["bins"].items()
+    }
 
 
-def _estimate(value: dict[str, Any], bin_: dict[str, Any]) -> Estimate:
-    queries = round(bin_["queries"]["mean"])
-    if value["sd"] is None:
-        return Estimate(value["mean"], queries=queries)
-    spread = ERRORS * value["sd"] / value["seeds"] ** 0.5
-    return Estimate(value["mean"], value["mean"] - spread, value["mean"] + spread, queries)
+def beside_paper(name: str, data: str, model: str, rows: Iterable[tuple[str, str, bool]]) -> str:
+    """Test MRR overall and by bin; rows are a label, a strategy, and whether it is the paper's."""
+    places = ("overall", *load(name)["bin_names"])
+    lines = [["", *places], ["---", *["---:"] * len(places)]]
+    for label, strategy, papers in rows:
+        where = (data, model, strategy) if papers else (name, strategy)
+        found = paper if papers else mrr
+        lines.append([label, *(found(*where, place) for place in places)])
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+CLAIMS: tuple[tuple[str, str, str], ...] = (
+    ("the low bin rises", "mrr", "low"),
+    ("so does the zero bin", "mrr", "zero"),
+    ("the medium bin keeps", "mrr", "medium"),
+    ("the high bin keeps", "mrr", "high"),
+    ("overall MRR rises", "mrr", "overall"),
+    ("calibration improves, low bin", "ece", "low"),
+    ("calibration improves, overall", "ece", "overall"),
+    ("embeddings of heads draw together", "distance", "head"),
+    ("those of relations, too", "distance", "relation"),
+)
+
+
+def claims(pairs: Iterable[tuple[str, str, str, str]]) -> str:
+    """The paper's claims, a line each; pairs are a label, an experiment, mixup and its control."""
+    pairs = list(pairs)
+    lines = [["claim", *(label for label, *_ in pairs)], ["---"] * (len(pairs) + 1)]
+    for claim, kind, where in CLAIMS:
+        lines.append([claim, *(_claim(kind, where, *pair) for _, *pair in pairs)])
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def _claim(kind: str, where: str, name: str, mixup: str, control: str) -> str:
+    if kind == "mrr":
+        return difference(name, mixup, control, where)
+    shown = {"ece": ece, "distance": distance}[kind]
+    ours, theirs = (shown(name, strategy, where) for strategy in (mixup, control))
+    return "–" if ours == "–" else f"{ours}, without {theirs}"
 
 
 WORDS = (
-    *(table, figure, panels, made, seeds, gap),
-    *(mrr, difference, change, ece, distance, paper),
+    *(table, figure, panels, claims, beside_paper, made, seeds),
+    *(mrr, difference, p_value, ece, distance, paper),
 )
 
 
@@ -236,9 +284,8 @@ def with_headline(page: Path) -> str:
 def take(folder: Path, name: str) -> None:
     """Keep the results of an experiment's folder as NAME.json, all in one line."""
     found = json.loads((folder / "results.json").read_text(encoding="utf-8"))
-    # An experiment may go on: what is not trained yet is left out. Failures are kept.
-    found["cells"] = [cell for cell in found["cells"] if cell["state"] != "pending"]
-    found["groups"] = [group for group in found["groups"] if group["seeds"]]
+    if found["counts"]["done"] < len(found["cells"]):
+        raise SystemExit(f"{folder}: not finished: {found['counts']}")
     text = json.dumps(found, indent=None, separators=(",", ":"), ensure_ascii=False)
     (HERE / f"{name}.json").write_text(text + "\n", encoding="utf-8")
 

@@ -6,6 +6,7 @@ import importlib.util
 import json
 import re
 import statistics
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -88,10 +89,11 @@ def test_every_cell_tells_how_it_was_made(results) -> None:
 
 def test_means_and_spreads_are_those_of_the_seeds(results) -> None:
     for group in results["groups"]:
-        cells = [cell for cell in results["cells"] if axes(cell) == axes(group)]
+        cells = cells_of(results, axes(group))
         assert [cell["seed"] for cell in cells] == group["seeds"]
         assert_spread(group["account"], [cell["account"] for cell in cells])
         assert_spread(group["valid_mrr"], [cell["valid_mrr"] for cell in cells])
+        assert_spread(group["valid_bins"], [cell["valid_bins"] for cell in cells])
         if group["distances"] is not None:
             assert_spread(group["distances"], [cell["distances"] for cell in cells])
         for key in ("steps", "seconds"):
@@ -106,7 +108,7 @@ def test_tables_show_the_figures_of_the_seeds(results, build) -> None:
         head, rows = parsed(shown[title])
         assert len(rows) == len(results["groups"])
         for row, group in zip(rows, results["groups"], strict=True):
-            cells = [cell for cell in results["cells"] if axes(cell) == axes(group)]
+            cells = cells_of(results, axes(group))
             columns = {"MRR": path} if path else {b: ("bins", b) for b in results["bin_names"]}
             for column, where in columns.items():
                 values = [at(cell["account"], (*where, "mrr")) for cell in cells]
@@ -114,16 +116,115 @@ def test_tables_show_the_figures_of_the_seeds(results, build) -> None:
 
 
 def test_differences_are_those_of_the_means(results) -> None:
-    """Of seeds averaged, a difference of means is the mean difference."""
+    """Of seeds averaged, a difference of means is the mean difference; in every bin, too."""
+    places = [("overall",), *(("bins", name) for name in results["bin_names"])]
+    for ours, theirs, test in compared(results):
+        for where in places:
+            found = at(test, (*where, "mrr"))
+            means = [mean_mrr(results, side, where) for side in (ours, theirs)]
+            assert found["difference"] == pytest.approx(means[0] - means[1], abs=1e-9)
+            assert found["ci_low"] <= found["difference"] <= found["ci_high"]
+
+
+def test_intervals_hold_their_means(results) -> None:
     for group in results["groups"]:
-        if group["test"] is None:
+        for name, found in group["account"]["bins"].items():
+            low, high = group["intervals"][name]
+            assert low < found["mrr"]["mean"] < high
+
+
+def test_words_show_what_the_seeds_say(results, build, monkeypatch) -> None:
+    """Differences, errors and distances in the text, from the cells."""
+    monkeypatch.setattr(build, "load", lambda name: results)
+    for ours, theirs, test in compared(results):
+        changed = [axis for axis in ours if ours[axis] != theirs[axis] and axis != "options"]
+        if changed != ["strategy"]:
             continue
-        same = {**axes(group), "strategy": results["baseline"]}
-        (baseline,) = [other for other in results["groups"] if axes(other) == same]
-        found = group["test"]["overall"]["mrr"]
-        ours, theirs = (g["account"]["overall"]["mrr"]["mean"] for g in (group, baseline))
-        assert found["difference"] == pytest.approx(ours - theirs, abs=1e-9)
-        assert found["ci_low"] <= found["difference"] <= found["ci_high"]
+        shown = build.difference("", ours["strategy"], theirs["strategy"], "low")
+        means = [mean_mrr(results, side, ("bins", "low")) for side in (ours, theirs)]
+        assert shown.startswith(f"{means[0] - means[1]:+.4f} [".replace("-", "\u2212"))
+        assert f"{test['bins']['low']['mrr']['ci_high']:+.4f}]".replace("-", "\u2212") in shown
+    for group in results["groups"]:
+        cells = cells_of(results, axes(group))
+        values = [cell["account"]["ece"]["low"] for cell in cells]
+        wanted = f"{statistics.mean(values):.3f}" if group["probabilities"] else "–"
+        given = {axis: group[axis] for axis in ("model", "encoder", "options")}
+        assert build.ece("", group["strategy"], "low", **given) == wanted
+        if group["distances"] is not None:
+            for side in ("head", "relation"):
+                mean = statistics.mean(cell["distances"][side] for cell in cells)
+                assert build.distance("", group["strategy"], side, **given) == f"{mean:.2f}"
+
+
+def test_softmax_and_translations_give_no_probabilities(results) -> None:
+    for cell in results["cells"]:
+        loss, decoder = (
+            cell["settings"][t][k] for t, k in (("training", "loss"), ("model", "decoder"))
+        )
+        assert cell["probabilities"] is (loss == "bce" and decoder != "transe")
+
+
+def test_hours_count_every_training_once(results, build, monkeypatch) -> None:
+    monkeypatch.setattr(build, "load", lambda name: results)
+    seconds = {}
+    for cell in results["cells"]:
+        for stage, budget in cell["budget"].items():
+            run = cell["settings"]["pretrain"]["run"] if stage == "pretrain" else cell["run"]
+            seconds[run, "train" if stage == "pretrain" else stage] = budget["seconds"]
+    assert f" {sum(seconds.values()) / 3600:.1f} hours of training." in build.made("")
+
+
+def test_every_table_of_the_page_is_one_of_its_file(results, build, monkeypatch) -> None:
+    """Lines keep their cells, but for columns that say the same in every line."""
+    monkeypatch.setattr(build, "load", lambda name: results)
+    for title, whole in build.tables(results).items():
+        head, rows = parsed(whole)
+        shown_head, shown = parsed(build.table("", title))
+        kept = [head.index(name) for name in shown_head]
+        assert shown == [[row[i] for i in kept] for row in rows]
+        for i in set(range(len(head))) - set(kept):
+            assert len({row[i] for row in rows}) == 1
+
+
+def test_what_is_taken_is_finished(build, tmp_path) -> None:
+    text = json.dumps({"counts": {"done": 1, "pending": 1}, "cells": [{}, {}]})
+    (tmp_path / "results.json").write_text(text, encoding="utf-8")
+    with pytest.raises(SystemExit, match="not finished"):
+        build.take(tmp_path, "never")
+
+
+def test_headings_of_the_page_stand_apart() -> None:
+    lines = (DOCS / "results.md").read_text(encoding="utf-8").splitlines()
+    for before, line in pairwise(lines):
+        assert not line.startswith("#") or not before.strip(), line
+
+
+def test_figure_2_is_of_the_model_in_the_table() -> None:
+    found, cells = (
+        json.loads((DOCS / "results" / f"{name}.json").read_text(encoding="utf-8"))
+        for name in ("figure2-fb15k-237", "evidence-fb15k-237-conve")
+    )
+    (cell,) = [c for c in cells["cells"] if c["strategy"] == "standard + SWA"]
+    assert found["ranks"] == cell["ranks"]
+
+
+def compared(results: dict[str, Any]):
+    """Every test: the axes of both sides, and what it found."""
+    for group in results["groups"]:
+        if group["test"] is not None:
+            ours = axes(group)
+            yield ours, {**ours, "strategy": results["baseline"]}, group["test"]
+    for pair in results["comparisons"]:
+        yield axes(pair), axes(pair["against"]), pair["test"]
+
+
+def cells_of(results: dict[str, Any], setting: dict[str, Any]) -> list[dict[str, Any]]:
+    return [cell for cell in results["cells"] if axes(cell) == setting]
+
+
+def mean_mrr(results: dict[str, Any], setting: dict[str, Any], where: tuple[str, ...]) -> float:
+    cells = cells_of(results, setting)
+    return statistics.mean(at(cell["account"], (*where, "mrr")) for cell in cells)
 
 
 def axes(entry: dict[str, Any]) -> dict[str, Any]:
