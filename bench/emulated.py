@@ -59,7 +59,7 @@ def main() -> None:
     native = summary.environment
     summary.environment = lambda: native() | {"bf16": "emulated in float32 kernels"}
     with EmulatedBf16():
-        command()
+        sys.exit(command())
 
 
 if __name__ == "__main__":

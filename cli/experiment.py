@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -68,7 +69,7 @@ def experiment(file: str, out: Path | None, jobs: int, **options: Any) -> None:
         return
     grid = parse_experiment(text, file)
     if options["dry_run"]:
-        _dry_run(_plan(grid, jobs), jobs, options["as_json"])
+        _dry_run(_plan(grid, jobs), jobs, options["as_json"], _sayer(options["quiet"]))
         return
     if out is None:
         raise ConfigError("--out is missing: name the folder for runs and results")
@@ -87,23 +88,27 @@ def _plan(grid: Any, jobs: int) -> Plan:
 def _run(plan: Plan, text: str, out: Path, jobs: int, quiet: bool) -> dict[str, Any]:
     from dglkgmix.experiments.runner import run_experiment
 
-    def say(line: str) -> None:
-        if not quiet:
-            click.echo(line, err=True)
-
     try:
-        return run_experiment(plan, text, out, jobs=jobs, quiet=quiet, say=say)
+        return run_experiment(plan, text, out, jobs=jobs, quiet=quiet, say=_sayer(quiet))
     except KeyboardInterrupt:
         click.echo("Interrupted. What is done is kept; the same command goes on.", err=True)
         sys.exit(130)
 
 
-def _dry_run(plan: Plan, jobs: int, as_json: bool) -> None:
+def _sayer(quiet: bool) -> Callable[[str], None]:
+    def say(line: str) -> None:
+        if not quiet:
+            click.echo(line, err=True)
+
+    return say
+
+
+def _dry_run(plan: Plan, jobs: int, as_json: bool, say: Callable[[str], None]) -> None:
     from dglkgmix.experiments.estimate import estimate
     from dglkgmix.experiments.execute import load_graph
     from dglkgmix.experiments.plan import describe
 
-    found = estimate(plan, load_graph, plan.trainings, lambda line: click.echo(line, err=True))
+    found = estimate(plan, load_graph, plan.trainings, say)
     seconds = sum(e.seconds for e in found)
     rows = [
         {"training": e.name, "steps": e.steps, "seconds": e.seconds, "cells": []} for e in found

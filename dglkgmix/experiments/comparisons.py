@@ -48,10 +48,17 @@ def parse_comparison(table: Any, axes: Mapping[str, Sequence[Any]], where: str) 
 def _side(
     table: dict[str, Any], side: str, axes: Mapping[str, Sequence[Any]], where: str
 ) -> dict[str, Any]:
-    found: dict[str, Any] = toml_files.typed(table, side, dict, where)
-    toml_files.refuse_unknown(found, axes, f"{where}: {side}")
-    for axis, value in found.items():
-        if value not in axes[axis]:
-            close = toml_files.close(value, axes[axis]) if isinstance(value, str) else ""
-            raise ConfigError(f"{where}: {side}: no cell has {axis} {value!r}{close}")
-    return found
+    given = toml_files.dotted(toml_files.typed(table, side, dict, where))
+    toml_files.refuse_unknown(given, axes, f"{where}: {side}")
+    return {
+        axis: _own(axis, value, axes[axis], f"{where}: {side}") for axis, value in given.items()
+    }
+
+
+def _own(axis: str, value: Any, values: Sequence[Any], where: str) -> Any:
+    """The axis' own value that equals ``value``: 1 is 1.0, but not true."""
+    for own in values:
+        if own == value and isinstance(own, bool) == isinstance(value, bool):
+            return own
+    close = toml_files.close(value, values) if isinstance(value, str) else ""
+    raise ConfigError(f"{where}: no cell has {axis} {value!r}{close}")

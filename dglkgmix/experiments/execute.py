@@ -10,8 +10,9 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from dglkgmix.errors import CheckpointError
 from dglkgmix.experiments.plan import Training
-from dglkgmix.experiments.summary import FORMAT, summarise
+from dglkgmix.experiments.summary import FORMAT, graph_digest, summarise
 from dglkgmix.files import RunFolder, write_atomic
 from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.run import Run
@@ -37,6 +38,11 @@ def load_graph(data: DataConfig) -> KnowledgeGraph:
     return load(data.source, options=options, split=data.split, split_seed=data.split_seed)
 
 
+@lru_cache(maxsize=64)
+def _digest_of(data: DataConfig) -> str:
+    return graph_digest(load_graph(data))
+
+
 @dataclass(frozen=True)
 class Job:
     """Makes the trainings of a plan by name, in this process or in a worker's.
@@ -58,10 +64,12 @@ class Job:
     def __call__(self, name: str) -> None:
         """Train where that is not done yet, then write the summary where it is not there yet."""
         training = self.trainings[name]
-        path = self.out / RUNS / name
+        path, earlier = self.out / RUNS / name, self._read(name)
         train_or_resume(path, self._config(training), make_progress(quiet=self.quiet))
         if self.summary(name) is None:
             found = summarise(Run.open(path), self.bins, self.distances)
+            if "environment" in earlier:  # where it was trained, not where it is looked at again
+                found["environment"] = earlier["environment"]
             if training.needs is not None:
                 # Wherever the experiment's folder lies, and wherever it moves.
                 found["settings"]["pretrain"]["run"] = f"{RUNS}/{training.needs}"
@@ -69,13 +77,30 @@ class Job:
             write_atomic(self._summary_file(name), json.dumps(found, indent=1).encode())
 
     def summary(self, name: str) -> dict[str, Any] | None:
-        """The summary of a finished training, made with the same bins; else None."""
-        try:
-            found: dict[str, Any] = json.loads(self._summary_file(name).read_bytes())
-        except (OSError, ValueError):
+        """The summary of a finished training that is there, made with the same bins; else None.
+
+        Raises:
+            CheckpointError: the training saw other triples than its data source has now.
+        """
+        found = self._read(name)
+        if found.get("format") != FORMAT or not (self.out / RUNS / name / "manifest.json").exists():
             return None
-        same = found.get("format") == FORMAT and found["bin_edges"] == list(self.bins)
+        data = self.trainings[name].config.data
+        if found["graph"] != _digest_of(data):
+            raise CheckpointError(
+                f"{data.source}: other triples than {self.out / RUNS / name} was trained on; "
+                "choose another --out, or remove that folder to train it anew"
+            )
+        same = found["bin_edges"] == list(self.bins)
         return found if same and (found["distances"] is not None or not self.distances) else None
+
+    def _read(self, name: str) -> dict[str, Any]:
+        """What the summary's file holds; nothing where it is absent or damaged."""
+        try:
+            found = json.loads(self._summary_file(name).read_bytes())
+        except (OSError, ValueError):
+            return {}
+        return found if isinstance(found, dict) else {}
 
     def _config(self, training: Training) -> Config:
         if training.needs is None:

@@ -37,6 +37,7 @@ from dglkgmix.errors import ConfigError
 from dglkgmix.experiments import toml_files
 from dglkgmix.experiments.comparisons import Comparison, parse_comparison
 from dglkgmix.experiments.recipes import FOLDER
+from dglkgmix.kg.degrees import DEFAULT_BINS, DegreeBins
 from dglkgmix.training.config import DecoderName, EncoderName, StrategyName
 from dglkgmix.training.config_io import options as option_names
 
@@ -174,6 +175,10 @@ def _head(table: Mapping[str, Any], where: str) -> Options:
     for key in ("seeds", "bins"):
         if key in head:
             head[key] = _whole_numbers(head[key], f"{where}: {key}")
+    try:
+        DegreeBins(head.get("bins", DEFAULT_BINS))
+    except ConfigError as error:
+        raise ConfigError(f"{where}: {error}") from None
     return head
 
 
@@ -294,7 +299,7 @@ def _rule(table: Any, axes: Mapping[str, Any], where: str) -> Rule:
     if not isinstance(table, dict):
         raise ConfigError(f"{where}: must be a table with when and set")
     toml_files.refuse_unknown(table, ("when", "set"), where)
-    when = _table(table, "when", where)
+    when = toml_files.dotted(_table(table, "when", where))
     toml_files.refuse_unknown(when, axes, f"{where}: when")
     values = {k: tuple(v) if isinstance(v, list) else (v,) for k, v in when.items()}
     for axis, wanted in values.items():

@@ -33,6 +33,9 @@ from dglkgmix.training.validation import validate, validate_for
 Section = TypeVar("Section", TrainingConfig, PretrainConfig)
 Graphs = Callable[[DataConfig], KnowledgeGraph]
 
+# A run's folder, and files called after it, must stay a file's name everywhere.
+_LONGEST = 160
+
 
 @dataclass(frozen=True)
 class Training:
@@ -242,7 +245,7 @@ def _model_labels(config: Config) -> list[str]:
 
 def _name(labels: list[str], seed: int, key: str) -> str:
     text = "_".join([*labels, f"s{seed}"])
-    return f"{re.sub(r'[^A-Za-z0-9_.=+-]', '-', text)}-{key[:8]}"
+    return f"{re.sub(r'[^A-Za-z0-9_.=+-]', '-', text)[:_LONGEST]}-{key[:8]}"
 
 
 def slug(source: str) -> str:

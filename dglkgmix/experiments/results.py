@@ -34,6 +34,7 @@ from typing import Any
 import numpy as np
 
 import dglkgmix
+from dglkgmix.errors import CheckpointError
 from dglkgmix.evaluation.rank_table import RankTable
 from dglkgmix.evaluation.seeds import over_seeds
 from dglkgmix.evaluation.significance import compare, mrr_intervals
@@ -124,7 +125,7 @@ class Results:
             "account": _over_seeds(accounts),
             "valid_mrr": _spread([s["valid_mrr"] for s in summaries]),
             "valid_bins": _over_seeds([s["valid_bins"] for s in summaries]),
-            "probabilities": all(s["probabilities"] for s in summaries),
+            "probabilities": all(s["probabilities"] for s in summaries) if summaries else None,
             "distances": _distances([s["distances"] for s in summaries]),
             "budget": _mean_budget([self._budget(cell.training) for cell in cells]),
             "intervals": self._interval([cell.training for cell in cells]),
@@ -140,9 +141,9 @@ class Results:
         """By stage; a first stage that other cells share counts in full for each of them."""
         own: dict[str, Any] = self._summaries[name]["budget"]
         needs = self._plan.trainings[name].needs
-        if needs is None:
+        first = None if needs is None else self._summary(needs)
+        if first is None:
             return own
-        first = self._summary(needs) or {"budget": {}}
         stages: Mapping[str, Mapping[str, Any]] = first["budget"]
         shared = {key: sum(stage[key] for stage in stages.values()) for key in ("steps", "seconds")}
         return {PRETRAIN: shared} | own
@@ -192,7 +193,14 @@ class Results:
 
     def _table(self, name: str) -> RankTable:
         if name not in self._tables:
-            self._tables[name] = Run.open(self._job.out / RUNS / name).rank_table("test")
+            path = self._job.out / RUNS / name
+            try:
+                self._tables[name] = Run.open(path).rank_table("test")
+            except CheckpointError as error:
+                raise CheckpointError(
+                    f"{str(error).partition('. Restore it')[0]}. Remove the folder {path}, and the "
+                    "same command trains it anew"
+                ) from None
         return self._tables[name]
 
 

@@ -22,6 +22,7 @@ _NO_PROBABILITIES = (
     "their calibration error before scaling tells nothing, and is left out."
 )
 _COMPARISONS, _CALIBRATION = "Comparisons", "Calibration error over degree bins"
+_SCALING = "Probabilities before and after scaling"
 Row = Mapping[str, Any]
 Cells = list[str]
 
@@ -52,24 +53,25 @@ def to_markdown(results: Row) -> str:
 
 def tables(results: Row) -> dict[str, str]:
     """Title → Markdown table of what there is to show."""
-    groups = [group for group in results["groups"] if group["account"] is not None]
+    groups = [group for group in results["groups"] if group["seeds"]]
     if not groups:
         return {}
     bins, baseline = results["bin_names"], results["baseline"]
-    tested = [group for group in groups if group["test"] is not None]
-    probable = [group for group in groups if group["probabilities"]]
+    measured = [group for group in groups if group["account"] is not None]
+    tested = [g | {"seeds": g["test"]["seeds"]} for g in groups if g["test"] is not None]
+    probable = [group for group in measured if group["probabilities"]]
     chosen = [group for group in groups if group["valid_bins"] is not None]
     compared = [pair for pair in results["comparisons"] if pair["test"] is not None]
-    scaled = [group for group in groups if group["account"]["calibration"] is not None]
+    scaled = [group for group in measured if group["account"]["calibration"] is not None]
     distant = [group for group in groups if group["distances"]]
     found = {
         "Overall": (groups, _overall(groups)),
-        "MRR by tail-relation degree": (groups, _by_bin(groups, bins)),
+        "MRR by tail-relation degree": (measured, _by_bin(groups, bins)),
         "Validation MRR by tail-relation degree": (chosen, _valid_by_bin(bins)),
         f"Against {_escape(baseline or '')}": (tested, _tests(bins)),
         _COMPARISONS: (compared, {"against": _against, **_tests(bins)}),
-        _CALIBRATION: (groups if probable else [], _ece(groups, bins)),
-        "Probabilities before and after scaling": (scaled, _scaling()),
+        _CALIBRATION: (measured if probable else [], _ece(groups, bins)),
+        _SCALING: (scaled, _scaling()),
         "Mean embedding distance": (groups if distant else [], _distances(groups)),
         "Budget": (groups, _budget(groups)),
     }
@@ -83,14 +85,14 @@ def _notes(title: str, results: Row) -> list[str]:
     if title.startswith("Against") or title == _COMPARISONS:
         return [_HOW_TESTED]
     odd = any(group["account"] and not group["probabilities"] for group in results["groups"])
-    return [_NO_PROBABILITIES] if title == _CALIBRATION and odd else []
+    return [_NO_PROBABILITIES] if title in (_CALIBRATION, _SCALING) and odd else []
 
 
 def _overall(groups: Sequence[Row]) -> Columns:
     columns: Columns = {"valid MRR": lambda g: _mean(g["valid_mrr"])}
     for label, metric in (("MRR", "mrr"), ("Hits@1", "hits@1"), ("Hits@10", "hits@10")):
         columns |= _beside(groups, label, ("overall", metric))
-    return columns | {"queries": lambda g: f"{g['account']['overall']['queries']['mean']:,.0f}"}
+    return columns | {"queries": lambda g: _count(_at(g["account"], ("overall", "queries")))}
 
 
 def _by_bin(groups: Sequence[Row], bins: Sequence[str]) -> Columns:
@@ -126,7 +128,11 @@ def _scaling() -> Columns:
 
 
 def _scaled(when: str, key: str) -> Callable[[Row], str]:
-    return lambda g: _mean(_at(g["account"], ("calibration", when, key)))
+    def cell(group: Row) -> str:
+        shown = group["probabilities"] or when == "after"
+        return _mean(_at(group["account"], ("calibration", when, key)) if shown else None)
+
+    return cell
 
 
 def _beside(
@@ -250,6 +256,10 @@ def _mean(value: Any) -> str:
     return f"{value['mean']:.4f}{spread}"
 
 
+def _count(value: Row | None) -> str:
+    return "–" if value is None else f"{value['mean']:,.0f}"
+
+
 def _number(value: float | None) -> str:
     return "" if value is None else f"{value:.4g}"
 
@@ -283,13 +293,15 @@ def _csv_line(group: Row, bins: Sequence[str]) -> dict[str, Any]:
     for name in bins:
         line |= _pair(f"mrr_{name}", _at(group["account"], ("bins", name, "mrr")))
     for name in ("overall", *bins):
-        line |= _pair(f"ece_{name}", _at(group["account"], ("ece", name)))
+        error = _at(group["account"], ("ece", name))
+        line |= _pair(f"ece_{name}", error if group["probabilities"] else None)
     for key in ("head", "relation"):
         line |= _pair(f"distance_{key}", _at(group["distances"], (key,)))
     for name, path in [("overall", ("overall",)), *((n, ("bins", n)) for n in bins)]:
         found = _at(group["test"], (*path, "mrr"))
         for key in ("difference", "ci_low", "ci_high", "p_value"):
             line[f"{key}_{name}"] = None if found is None else found[key]
+    line["test_seeds"] = " ".join(map(str, (group["test"] or {"seeds": []})["seeds"]))
     line |= {key: group["budget"][key] for key in ("steps", "seconds")}
     return line | {f"paper {key}": value for key, value in group["paper"].items()}
 

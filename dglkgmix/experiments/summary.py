@@ -15,11 +15,12 @@ from dglkgmix.evaluation.distances import embedding_distances
 from dglkgmix.evaluation.metrics import by_bin
 from dglkgmix.evaluation.rank_table import RankTable
 from dglkgmix.kg.degrees import DegreeBins
+from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.run import Run
 from dglkgmix.training.config import StrategyConfig
 
 # One more whenever the content of a summary changes: those of an earlier one are made anew.
-FORMAT = 2
+FORMAT = 3
 
 
 def summarise(run: Run, bins: Sequence[int], distances: bool) -> dict[str, Any]:
@@ -32,7 +33,8 @@ def summarise(run: Run, bins: Sequence[int], distances: bool) -> dict[str, Any]:
         ``seconds`` by stage), ``distances`` (``head``, ``relation``, at the default η for every
         run; None where not asked for), ``ranks`` (SHA-256 of the test split's rank table),
         ``settings`` (the configuration), ``probabilities`` (whether σ(score) is one),
-        ``environment`` (versions and machine), ``bin_edges`` and ``format``.
+        ``environment`` (versions and machine), ``graph`` (see :func:`graph_digest`),
+        ``bin_edges`` and ``format``.
     """
     edges = DegreeBins(tuple(bins))
     has_test = len(run.kg.test) > 0
@@ -50,6 +52,7 @@ def summarise(run: Run, bins: Sequence[int], distances: bool) -> dict[str, Any]:
         "settings": asdict(run.config),
         "probabilities": run.config.sigmoid_is_probability,
         "environment": environment(),
+        "graph": graph_digest(run.kg),
         "bin_edges": list(bins),
         "format": FORMAT,
     }
@@ -67,6 +70,17 @@ def budget(history: Iterable[Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
         stage["steps"] += row["batches"]
         stage["seconds"] += row["seconds"]
     return found
+
+
+def graph_digest(kg: KnowledgeGraph) -> str:
+    """SHA-256 of the triples of the three splits, by name."""
+    found = hashlib.sha256()
+    for vocabulary in (kg.entities, kg.relations):
+        found.update("\n".join(vocabulary).encode())
+    for triples in (kg.train, kg.valid, kg.test):
+        found.update(len(triples).to_bytes(8, "little"))
+        found.update(triples.contiguous().numpy().tobytes())
+    return found.hexdigest()
 
 
 def environment() -> dict[str, Any]:

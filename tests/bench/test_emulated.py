@@ -76,8 +76,10 @@ def test_other_processes_are_refused(monkeypatch) -> None:
 def test_summaries_say_that_products_were_emulated(monkeypatch) -> None:
     monkeypatch.setattr(summary, "environment", lambda: {"torch": "2"})
     monkeypatch.setattr("sys.argv", ["emulated"])
-    monkeypatch.setattr("dglkgmix.cli.main.main", lambda: None)
-    main()
+    monkeypatch.setattr("dglkgmix.cli.main.main", lambda: 2)
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == 2
     assert summary.environment() == {"torch": "2", "bf16": "emulated in float32 kernels"}
 
 

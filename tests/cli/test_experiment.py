@@ -73,6 +73,7 @@ def test_the_exit_status_tells_of_failed_cells(file, tmp_path, monkeypatch, fail
 
 def test_a_dry_run_lists_cells_with_their_time(file, monkeypatch):
     def estimate(plan, graphs, names, say):
+        say("Probing")
         return [Estimate(name, 100, 3725.4) for name in names]
 
     monkeypatch.setattr("dglkgmix.experiments.estimate.estimate", estimate)
@@ -87,6 +88,8 @@ def test_a_dry_run_lists_cells_with_their_time(file, monkeypatch):
     assert lines[-1].startswith("2 cells, 2 trainings, at most about 2:04:11 of computing;")
     found = json.loads(invoke(file, "--dry-run", "--json", "--jobs", "2").stdout)
     assert found["seconds"] == pytest.approx(2 * 3725.4)
+    assert invoke(file, "--dry-run").stderr == "Probing\n"
+    assert invoke(file, "--dry-run", "--quiet").stderr == ""
     assert [row["cells"] for row in found["trainings"]] == [
         ["some-data, distmult, standard, seed 0"],
         ["some-data, distmult, mixup, seed 0"],

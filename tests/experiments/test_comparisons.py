@@ -3,7 +3,12 @@ import pytest
 from dglkgmix.errors import ConfigError
 from dglkgmix.experiments.comparisons import Comparison, parse_comparison
 
-AXES = {"model": ("conve", "tucker"), "strategy": ("standard", "mixup"), "training.lr": (0.1, 0.2)}
+AXES = {
+    "training.filtered": (True, False),
+    "model": ("conve", "tucker"),
+    "strategy": ("standard", "mixup"),
+    "training.lr": (0.1, 0.2),
+}
 
 
 def test_the_other_setting_differs_in_the_named_axes_alone():
@@ -26,6 +31,12 @@ def test_several_axes_of_any_kind():
     }
 
 
+def test_values_are_the_grids_own_and_names_need_no_quotes():
+    table = {"of": {"training": {"lr": 1.0}}, "against": {"training": {"lr": 2}}}
+    found = parse_comparison(table, {"training.lr": (1, 2.0)}, "f")
+    assert repr(found) == repr(Comparison({"training.lr": 1}, {"training.lr": 2.0}))
+
+
 @pytest.mark.parametrize(
     ("of", "against", "message"),
     [
@@ -36,6 +47,11 @@ def test_several_axes_of_any_kind():
         ({"strategy": "mixup"}, {"model": "conve"}, "must name the same axes"),
         ({}, {}, "at least one"),
         ({"strategy": "mixup"}, {"strategy": "mixup"}, "are the same"),
+        (
+            {"training.filtered": 1},
+            {"training.filtered": False},
+            r"no cell has training\.filtered 1",
+        ),
         ({"training.lr": 0.3}, {"training.lr": 0.1}, r"no cell has training\.lr 0\.3$"),
         ("mixup", {"strategy": "mixup"}, "of must be a table"),
     ],

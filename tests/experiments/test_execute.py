@@ -1,6 +1,10 @@
 import dataclasses
 import json
+import shutil
 
+import pytest
+
+from dglkgmix.errors import CheckpointError
 from dglkgmix.experiments.execute import Job, load_graph, train_or_resume
 from dglkgmix.files import RunFolder
 from dglkgmix.run import Run
@@ -39,6 +43,48 @@ def test_a_summary_made_with_other_bins_is_made_anew(plan, done, job):
     assert dataclasses.replace(job, bins=(1,)).summary(name) is None
     assert dataclasses.replace(job, distances=False).summary(name) is not None
     assert job.summary("unknown") is None
+
+
+def copied(job, name, tmp_path):
+    """A folder with one finished run and its summary, and what the summary holds."""
+    for part in (f"runs/{name}", f"summaries/{name}.json"):
+        (tmp_path / part).parent.mkdir()
+        copy = shutil.copytree if part.startswith("runs") else shutil.copy
+        copy(job.out / part, tmp_path / part)
+    file = tmp_path / "summaries" / f"{name}.json"
+    return dataclasses.replace(job, out=tmp_path), file, json.loads(file.read_text())
+
+
+def test_a_summary_made_anew_keeps_where_the_run_was_trained(plan, done, job, tmp_path):
+    name = training(plan, "_standard_s0").name
+    other, file, summary = copied(job, name, tmp_path)
+    file.write_text(json.dumps({"environment": {"torch": "1.0"}, "mrr": 1}))
+    assert other.summary(name) is None
+    other(name)
+    assert other.summary(name) == summary | {"environment": {"torch": "1.0"}}
+
+
+@pytest.mark.parametrize("content", ["[]", "{", '{"format": 3'])
+def test_a_damaged_summary_is_none(plan, done, job, tmp_path, content):
+    name = training(plan, "_standard_s0").name
+    other, file, _ = copied(job, name, tmp_path)
+    file.write_text(content)
+    assert other.summary(name) is None
+
+
+def test_a_summary_without_its_run_is_none(plan, done, job, tmp_path):
+    name = training(plan, "_standard_s0").name
+    other, _, _ = copied(job, name, tmp_path)
+    shutil.rmtree(tmp_path / "runs")
+    assert other.summary(name) is None
+
+
+def test_other_triples_than_the_run_was_trained_on_are_refused(plan, done, job, tmp_path):
+    name = training(plan, "_standard_s0").name
+    other, file, summary = copied(job, name, tmp_path)
+    file.write_text(json.dumps(summary | {"graph": "0" * 64}))
+    with pytest.raises(CheckpointError, match=f"tiny: other triples than .*{name} was trained on"):
+        other.summary(name)
 
 
 def test_a_finished_run_is_left_alone(plan, done, job):

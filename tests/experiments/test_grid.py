@@ -81,6 +81,7 @@ def test_the_baseline_is_standard_where_there_is_one():
         ("[3, 1]", "[]", "seeds must be whole numbers"),
         ("[3, 1]", "[1]\nbaseline = 'standrad'", "baseline 'standrad' is not in the grid; did you"),
         ("[3, 1]", "[1]\nbins = [0.5]", "bins must be whole numbers"),
+        ("[3, 1]", "[1]\nbins = [10, 5]", r"^f: \[experiment\]: bins: edges must be positive and"),
         ("[3, 1]", "[1]\ndistances = 1", "distances must be true or false"),
         ('data = ["world"]', "", r"\[grid\]: the axis 'data' is missing"),
         ('data = ["world"]', "data = []", "data must be a list with at least one value"),
@@ -132,6 +133,12 @@ def test_a_rule_makes_no_strategy_something_else():
         parse_experiment(renamed.replace(', strategy = ["mine"]', ""), "f")
 
 
+def test_options_of_a_rule_need_no_quotes():
+    text = SMALL.replace('model = "tucker", strategy', 'training.regime = "1-k", strategy')
+    (rule,) = parse_experiment(text).rules
+    assert rule.when == {"training.regime": ("1-k",), "strategy": ("mine",)}
+
+
 def test_further_comparisons_are_settings_of_the_grid():
     text = '[[comparisons]]\nof = { model = "tucker" }\nagainst = { model = "conve" }\n'
     (comparison,) = parse_experiment(SMALL + text).comparisons
@@ -155,7 +162,6 @@ def test_packaged_experiments_are_found_by_name(tmp_path):
         "evidence-codex-s-rgcn",
         "evidence-codex-s-tucker",
         "evidence-fb15k-237-conve",
-        "evidence-fb15k-237-longer",
         "evidence-world",
         "paper-ablation",
         "paper-calibration",

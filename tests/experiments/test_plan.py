@@ -257,6 +257,13 @@ def test_folder_names_hold_no_odd_characters():
     assert names[0].startswith("gr-f_distmult_k-=-1_s0-")
 
 
+def test_a_folder_name_is_no_longer_than_a_file_name_may_be():
+    from dglkgmix.experiments.plan import _name
+
+    assert len(_name(["v" * 300], 0, "f" * 64)) < 200
+    assert _name(["v" * 300], 0, "0" * 64) != _name(["v" * 300], 0, "f" * 64)
+
+
 def test_many_options_are_set_at_once():
     options = {"training.lr": 0.5, "model.decoder": "rescal", "training.epochs": 3}
     one_by_one = Config()

@@ -1,8 +1,10 @@
 import numpy as np
 import pytest
 
+from dglkgmix.errors import CheckpointError
 from dglkgmix.evaluation.distances import embedding_distances
 from dglkgmix.evaluation.significance import compare, mrr_intervals
+from dglkgmix.experiments.execute import Job
 from dglkgmix.experiments.results import Results
 from dglkgmix.kg.degrees import DegreeBins
 from dglkgmix.run import Run
@@ -108,6 +110,28 @@ def test_a_shared_first_stage_counts_for_everyone_that_starts_from_it(done):
         )
 
 
+def test_a_first_stage_that_is_gone_counts_for_nobody(plan, job, monkeypatch):
+    results = Results(plan, job)
+    whole = results.collect({})
+    summary = job.summary
+    gone = next(name for name in plan.trainings if "_pretrain_s1" in name)
+    monkeypatch.setattr(Job, "summary", lambda self, name: None if name == gone else summary(name))
+    found = Results(plan, job).collect({})
+    steps = [group(r, "distmult", "mixup")["budget"]["stages"]["pretrain"] for r in (whole, found)]
+    assert steps[0]["steps"] == steps[1]["steps"]
+
+
+def test_a_damaged_rank_table_names_the_folder_to_remove(plan, job, monkeypatch):
+    def damaged(self, split):
+        raise CheckpointError("ranks-test.parquet: damaged. Restore it from a copy")
+
+    monkeypatch.setattr(Run, "rank_table", damaged)
+    with pytest.raises(
+        CheckpointError, match=r"damaged\. Remove the folder .*runs.*trains it anew"
+    ):
+        Results(plan, job).collect({})
+
+
 def test_distances_and_paper(done):
     entry = group(done[1], "distmult", "standard")
     assert set(entry["distances"]) == {"head", "relation"}
@@ -127,6 +151,7 @@ def test_distances_and_paper(done):
 def test_a_group_without_a_finished_cell_is_empty(done):
     entry = group(done[1], "distmult", "broken")
     assert entry["seeds"] == []
+    assert entry["probabilities"] is None
     for key in ("account", "valid_mrr", "valid_bins", "distances", "budget", "intervals", "test"):
         assert entry[key] is None
 

@@ -73,10 +73,11 @@ def test_the_papers_figures_stand_beside_ours_and_are_marked():
 
 
 def test_tests_show_difference_interval_and_p_value():
-    tested = {"overall": {"mrr": TEST}, "bins": {"low": {"mrr": dict.fromkeys(TEST)}}}
+    tested = {"overall": {"mrr": TEST}, "bins": {"low": {"mrr": dict.fromkeys(TEST)}}, "seeds": [1]}
     text = to_markdown(results(group("mixup", test=tested)))
     part = section(text, "Against standard")
-    assert "-0.0123 [-0.0200, +0.0010], p < 0.001 | – |" in part
+    # Of the group's two seeds the baseline has one.
+    assert "| mixup | 1 | -0.0123 [-0.0200, +0.0010], p < 0.001 | – |" in part
     assert "Against" not in to_markdown(results(group("mixup")))
 
 
@@ -165,7 +166,7 @@ def test_nothing_done_yet_is_no_table():
 
 
 def test_csv_has_a_line_a_group_with_unrounded_numbers():
-    tested = {"overall": {"mrr": TEST}, "bins": {"low": {"mrr": TEST}}}
+    tested = {"overall": {"mrr": TEST}, "bins": {"low": {"mrr": TEST}}, "seeds": [1]}
     found = results(
         group("standard"),
         group("mixup", test=tested, options={"training.lr": 0.1}, paper={"overall.mrr": 0.5}),
@@ -178,6 +179,9 @@ def test_csv_has_a_line_a_group_with_unrounded_numbers():
     assert (second["difference_low"], second["p_value_overall"]) == ("-0.0123", "0.0001")
     assert (second["training.lr"], second["paper overall.mrr"]) == ("0.1", "0.5")
     assert first["ece_low"] == ""
+    assert (first["test_seeds"], second["test_seeds"]) == ("", "1")
+    (line,) = csv.DictReader(io.StringIO(to_csv(results(group("x", probabilities=False)))))
+    assert line["ece_overall"] == ""
 
 
 def test_probabilities_before_and_after_scaling():
@@ -190,3 +194,18 @@ def test_probabilities_before_and_after_scaling():
     assert "| ECE, before | ECE, after | Brier, before |" in part
     assert part.count("0.2500\u00a0±\u00a00.0100") == 6
     assert "Probabilities" not in to_markdown(results(group("y")))
+    odd = section(
+        to_markdown(results(group("x", account=account, probabilities=False))),
+        "Probabilities before and after scaling",
+    )
+    assert "σ(score) is no probability" in odd
+    assert "| – | 0.2500\u00a0±\u00a00.0100 | – |" in odd
+
+
+def test_without_test_triples_validation_and_budget_are_left():
+    text = to_markdown(results(group("x", account=None)))
+    assert "0.2500" in section(text, "Overall")
+    assert "0.2500" in section(text, "Validation MRR by tail-relation degree")
+    assert "| 10 | 2.5 |" in section(text, "Budget")
+    assert "## MRR by" not in text
+    assert "Calibration" not in text
