@@ -59,12 +59,13 @@ def _has(entry: dict[str, Any], axes: Axes) -> bool:
 def table(name: str, title: str) -> str:
     """One of the tables that ``results.md`` of the experiment has.
 
-    Its data set and model stand in the section's title, unless there are several.
+    Its data set, model and number of queries are left out where every line has the same.
     """
-    rows = [line.split(" | ") for line in tables(load(name))[title].splitlines()]
-    columns = enumerate(zip(*rows[2:], strict=True))
-    kept = [i for i, column in columns if i > 1 or len(set(column)) > 1]
-    return "\n".join("| " + " | ".join(row[i] for i in kept).removeprefix("| ") for row in rows)
+    rows = [line[2:-2].split(" | ") for line in tables(load(name))[title].splitlines()]
+    columns = dict(enumerate(zip(*rows[2:], strict=True)))
+    alike = {"data", "model", "queries"}
+    kept = [i for i, head in enumerate(rows[0]) if head not in alike or len(set(columns[i])) > 1]
+    return "\n".join(f"| {' | '.join(row[i] for i in kept)} |" for row in rows)
 
 
 def mrr(name: str, strategy: str, where: str = "overall", **axes: Any) -> str:
