@@ -273,7 +273,9 @@ def render(template: str = "page.md.jinja", **more: Any) -> str:
         loader=loader, undefined=jinja2.StrictUndefined, keep_trailing_newline=True
     )
     names = {f.__name__: f for f in WORDS}
-    return environment.get_template(template).render(**names, **more)
+    text = environment.get_template(template).render(**names, **more)
+    # Lines of the template that only set a name leave blank ones.
+    return re.sub(r"\n{3,}", "\n\n", text)
 
 
 def with_headline(page: Path) -> str:
