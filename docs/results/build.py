@@ -38,6 +38,16 @@ FRONTS = {HERE.parents[1] / "README.md": "docs/", HERE.parent / "index.md": ""}
 MARKED = re.compile(r"(?<=<!-- results -->\n).*?(?=<!-- /results -->)", re.DOTALL)
 
 
+TESTED = ": difference in MRR [95 % interval], p-value"
+CAPTIONS = {
+    "Overall": "Test metrics",
+    "Comparisons": f"Further pairs{TESTED}",
+    "Calibration error over degree bins": "Calibration error over degree bins (lower is better)",
+    "Mean embedding distance": "Mean distance between the embeddings of mixing partners",
+    "Budget": "Optimiser steps and seconds",
+}
+
+
 @lru_cache
 def load(name: str) -> dict[str, Any]:
     """The results of one experiment."""
@@ -61,11 +71,13 @@ def table(name: str, title: str) -> str:
 
     Its data set, model and number of queries are left out where every line has the same.
     """
+    shown = CAPTIONS.get(title, title) + (TESTED if title.startswith("Against") else "")
     rows = [line[2:-2].split(" | ") for line in tables(load(name))[title].splitlines()]
     columns = dict(enumerate(zip(*rows[2:], strict=True)))
     alike = {"data", "model", "queries"}
     kept = [i for i, head in enumerate(rows[0]) if head not in alike or len(set(columns[i])) > 1]
-    return "\n".join(f"| {' | '.join(row[i] for i in kept)} |" for row in rows)
+    lines = [f"| {' | '.join(row[i] for i in kept)} |" for row in rows]
+    return "\n".join([f"**{shown}**", "", *lines])
 
 
 def mrr(name: str, strategy: str, where: str = "overall", **axes: Any) -> str:

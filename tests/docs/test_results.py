@@ -179,7 +179,9 @@ def test_every_table_of_the_page_is_one_of_its_file(results, build, monkeypatch)
     monkeypatch.setattr(build, "load", lambda name: results)
     for title, whole in build.tables(results).items():
         head, rows = parsed(whole)
-        shown_head, shown = parsed(build.table("", title))
+        caption, _, table = build.table("", title).split("\n", 2)
+        assert caption.startswith("**")
+        shown_head, shown = parsed(table)
         kept = [head.index(name) for name in shown_head]
         assert shown == [[row[i] for i in kept] for row in rows]
         for i in set(range(len(head))) - set(kept):
