@@ -99,6 +99,7 @@ def test_killed_and_resumed_it_gives_the_same_table(done, text, tmp_path):
 def test_several_processes_give_the_same_table(text, tmp_path):
     small = text.replace("seeds = [0, 1]", "seeds = [0]")
     small = small.replace('"two-stage", "mixup", "broken"', '"mixup", "broken"')
+    small = small.replace('{ strategy = "two-stage" }', '{ strategy = "standard" }')
     for jobs in (1, 2):
         _run(small, tmp_path / str(jobs), jobs)
     first, second = (json.loads((tmp_path / n / "results.json").read_text()) for n in "12")
