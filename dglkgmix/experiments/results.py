@@ -42,6 +42,7 @@ from dglkgmix.experiments.execute import RUNS, Job
 from dglkgmix.experiments.grid import AXES
 from dglkgmix.experiments.paper import paper_numbers
 from dglkgmix.experiments.plan import Cell, Plan, slug
+from dglkgmix.experiments.recipes import model_name
 from dglkgmix.kg.degrees import DegreeBins
 from dglkgmix.run import Run
 from dglkgmix.training.stages import PRETRAIN
@@ -119,14 +120,16 @@ class Results:
         cells = self._done(axes)
         summaries = [self._summaries[cell.training] for cell in cells]
         accounts = [s["account"] for s in summaries]
-        paper = paper_numbers(slug(axes["data"]), _paper_model(axes), axes["strategy"])
+        paper = paper_numbers(
+            slug(axes["data"]), model_name(axes["encoder"], axes["model"]), axes["strategy"]
+        )
         return _named(axes) | {
             "seeds": [cell.seed for cell in cells],
             "account": _over_seeds(accounts),
             "valid_mrr": _spread([s["valid_mrr"] for s in summaries]),
             "valid_bins": _over_seeds([s["valid_bins"] for s in summaries]),
             "probabilities": all(s["probabilities"] for s in summaries) if summaries else None,
-            "distances": _distances([s["distances"] for s in summaries]),
+            "distances": _over_seeds([s["distances"] for s in summaries]),
             "budget": _mean_budget([self._budget(cell.training) for cell in cells]),
             "intervals": self._interval([cell.training for cell in cells]),
             "test": self._against_baseline(axes),
@@ -209,11 +212,6 @@ def _named(axes: Mapping[str, Any]) -> dict[str, Any]:
     return {axis: axes[axis] for axis in AXES} | {"options": options}
 
 
-def _paper_model(axes: Mapping[str, Any]) -> str:
-    """As the paper's tables name it; an encoder in front is none of the paper's models."""
-    return str(axes["model"]) if axes["encoder"] == "lookup" else ""
-
-
 def _over_seeds(trees: Sequence[dict[str, Any] | None]) -> dict[str, Any] | None:
     """Means and deviations; None where there is nothing, or nothing to measure."""
     found = [tree for tree in trees if tree is not None]
@@ -226,13 +224,6 @@ def _spread(values: Sequence[float | None]) -> dict[str, Any] | None:
         return None
     sd = float(np.std(numbers, ddof=1)) if len(numbers) > 1 else None
     return {"mean": float(np.mean(numbers)), "sd": sd, "seeds": len(numbers)}
-
-
-def _distances(values: Sequence[Mapping[str, Any] | None]) -> dict[str, Any] | None:
-    measured = [value for value in values if value is not None]
-    if not measured:
-        return None
-    return {key: _spread([value[key] for value in measured]) for key in ("head", "relation")}
 
 
 def _mean_budget(budgets: Sequence[Mapping[str, Mapping[str, Any]]]) -> dict[str, Any] | None:

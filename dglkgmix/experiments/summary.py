@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import platform
 from collections.abc import Iterable, Mapping, Sequence
@@ -16,6 +15,7 @@ from dglkgmix.evaluation.metrics import by_bin
 from dglkgmix.evaluation.rank_table import RankTable
 from dglkgmix.kg.degrees import DegreeBins
 from dglkgmix.kg.graph import KnowledgeGraph
+from dglkgmix.manifest import digest, digest_of_parts
 from dglkgmix.run import Run
 from dglkgmix.training.config import StrategyConfig
 
@@ -48,7 +48,7 @@ def summarise(run: Run, bins: Sequence[int], distances: bool) -> dict[str, Any]:
         "epochs": run.metrics["epochs"],
         "budget": budget(run.history),
         "distances": _distances(run) if distances else None,
-        "ranks": None if table is None else hashlib.sha256(table.to_bytes()).hexdigest(),
+        "ranks": None if table is None else digest(table.to_bytes()),
         "settings": asdict(run.config),
         "probabilities": run.config.sigmoid_is_probability,
         "environment": environment(),
@@ -74,13 +74,10 @@ def budget(history: Iterable[Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
 
 def graph_digest(kg: KnowledgeGraph) -> str:
     """SHA-256 of the triples of the three splits, by name."""
-    found = hashlib.sha256()
-    for vocabulary in (kg.entities, kg.relations):
-        found.update("\n".join(vocabulary).encode())
+    parts = ["\n".join(vocabulary).encode() for vocabulary in (kg.entities, kg.relations)]
     for triples in (kg.train, kg.valid, kg.test):
-        found.update(len(triples).to_bytes(8, "little"))
-        found.update(triples.contiguous().numpy().tobytes())
-    return found.hexdigest()
+        parts += [len(triples).to_bytes(8, "little"), triples.contiguous().numpy().tobytes()]
+    return digest_of_parts(parts)
 
 
 def environment() -> dict[str, Any]:

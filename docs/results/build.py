@@ -37,7 +37,6 @@ PAGE = HERE.parent / "results.md"
 FRONTS = {HERE.parents[1] / "README.md": "docs/", HERE.parent / "index.md": ""}
 MARKED = re.compile(r"(?<=<!-- results -->\n).*?(?=<!-- /results -->)", re.DOTALL)
 
-
 TESTED = ": difference in MRR [95 % interval], p-value"
 CAPTIONS = {
     "Overall": "Test metrics",
@@ -76,8 +75,11 @@ def table(name: str, title: str) -> str:
     columns = dict(enumerate(zip(*rows[2:], strict=True)))
     alike = {"data", "model", "queries"}
     kept = [i for i, head in enumerate(rows[0]) if head not in alike or len(set(columns[i])) > 1]
-    lines = [f"| {' | '.join(row[i] for i in kept)} |" for row in rows]
-    return "\n".join([f"**{shown}**", "", *lines])
+    return f"**{shown}**\n\n{_markdown([row[i] for i in kept] for row in rows)}"
+
+
+def _markdown(rows: Iterable[Iterable[str]]) -> str:
+    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
 
 
 def mrr(name: str, strategy: str, where: str = "overall", **axes: Any) -> str:
@@ -92,12 +94,6 @@ def difference(
     found = _at(_test(name, {axis: of}, {axis: against}, axes), where)["mrr"]
     ends = ", ".join(signed(found[end]) for end in ("ci_low", "ci_high"))
     return f"{signed(found['difference'])} [{ends}]"
-
-
-def p_value(name: str, of: str, against: str, where: str = "overall", **axes: Any) -> str:
-    """The p-value of that difference."""
-    found = _at(_test(name, {"strategy": of}, {"strategy": against}, axes), where)["mrr"]
-    return "p < 0.001" if found["p_value"] < 0.001 else f"p = {found['p_value']:.3f}"
 
 
 def _test(name: str, of: Axes, against: Axes, axes: Axes) -> dict[str, Any]:
@@ -201,7 +197,7 @@ def panels(name: str, captions: Iterable[str]) -> str:
         save(picture, HERE / f"{name}-{panel}.png")
     shown = [f"![{c}](results/{name}-{p}.png)" for p, c in zip(drawn, captions, strict=True)]
     rows = [shown, ["---"] * len(shown), ["MRR by entity degree", "by the answer's", "by both"]]
-    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+    return _markdown(rows)
 
 
 def _joint(found: dict[str, Any]) -> JointGrid:
@@ -238,7 +234,7 @@ def beside_paper(name: str, data: str, model: str, rows: Iterable[tuple[str, str
         where = (data, model, strategy) if papers else (name, strategy)
         found = paper if papers else mrr
         lines.append([label, *(found(*where, place) for place in places)])
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    return _markdown(lines)
 
 
 CLAIMS: tuple[tuple[str, str, str], ...] = (
@@ -260,7 +256,7 @@ def claims(pairs: Iterable[tuple[str, str, str, str]]) -> str:
     lines = [["claim", *(label for label, *_ in pairs)], ["---"] * (len(pairs) + 1)]
     for claim, kind, where in CLAIMS:
         lines.append([claim, *(_claim(kind, where, *pair) for _, *pair in pairs)])
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    return _markdown(lines)
 
 
 def _claim(kind: str, where: str, name: str, mixup: str, control: str) -> str:
@@ -273,7 +269,7 @@ def _claim(kind: str, where: str, name: str, mixup: str, control: str) -> str:
 
 WORDS = (
     *(table, figure, panels, claims, beside_paper, made, seeds),
-    *(mrr, difference, p_value, ece, distance, paper),
+    *(mrr, difference, ece, distance, paper),
 )
 
 
