@@ -11,6 +11,7 @@ from torch import Tensor
 from dglkgmix.errors import NumericError
 from dglkgmix.training.batch_loss import LossTerms
 from dglkgmix.training.history import Row
+from dglkgmix.training.stage_state import Validation
 
 
 class EpochMeter:
@@ -42,7 +43,7 @@ class EpochMeter:
         if len(self._waiting) == self._interval:
             self._read()
 
-    def row(self, *, valid_mrr: float | None, averaged: int) -> Row:
+    def row(self, *, valid: Validation | None, averaged: int) -> Row:
         """The epoch as a row of the history; its seconds end here."""
         self._read()
         loss, kg_loss, synthetic_loss, norms = zip(*self._figures, strict=True)
@@ -60,8 +61,9 @@ class EpochMeter:
             gradient_norm=sum(norms) / count,
             gradient_norm_max=max(norms),
             seconds=time.perf_counter() - self._start,
-            valid_mrr=valid_mrr,
+            valid_mrr=None if valid is None else valid.mrr,
             averaged=averaged,
+            valid_goal=None if valid is None else valid.goal,
         )
 
     def finish(self) -> None:

@@ -114,6 +114,7 @@ class Trainer:
                 history=self._history,
                 block=runtime.block,
                 coverage=self._coverage,
+                select=self.config.training.select,
                 world=self._world,
             )
 
@@ -267,7 +268,10 @@ class Trainer:
     def _note_late(self, selection: Selection) -> None:
         """Add the validation after the last epoch, which the saved state must not know of."""
         if selection.late is not None:
-            self._history[-1] = dataclasses.replace(self._history[-1], valid_mrr=selection.late)
+            late = selection.late
+            self._history[-1] = dataclasses.replace(
+                self._history[-1], valid_mrr=late.mrr, valid_goal=late.goal
+            )
 
     @contextmanager
     def _shown(self, work: StageState, batches: int) -> Iterator[None]:

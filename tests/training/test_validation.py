@@ -78,6 +78,14 @@ def test_absurd_values_are_refused_by_name(override: str, message: str) -> None:
         (["model.entity_dim=8", "model.relation_dim=4"], "only tucker takes another, not conve"),
         (["pretrain.run=x", "pretrain.enabled=false"], "pretrain.run names a run"),
         (["model.fanout=3"], "model.fanout samples neighbours"),
+        (
+            ["training.relation_prediction=0.1"],
+            'on 0.1: .*"conve" are no product .*: tucker, distmult, complex, rescal',
+        ),
+        (
+            ["model.decoder=transe", "pretrain.relation_prediction=1"],
+            'pretrain.relation_prediction 1.0: .*"transe" are no product',
+        ),
         (["training.loss=ce", "training.smoothing_mass=1"], 'training.loss "ce" spreads ε itself'),
         (["pretrain.loss=ce", "pretrain.smoothing_mass=1"], 'pretrain.loss "ce" spreads ε itself'),
         (["pretrain.loss=ce", "training.smoothing_mass=1"], 'pretrain.loss "ce" spreads ε itself'),
@@ -94,6 +102,7 @@ def test_options_that_do_not_go_together_are_refused(overrides: list[str], messa
         ["strategy.name=logit-adjustment", "training.loss=ce"],
         ["strategy.fixed_lambda=0.5", "strategy.lambda_range=half"],
         ["model.decoder=tucker", "model.entity_dim=8", "model.relation_dim=4"],
+        ["model.decoder=complex", "training.relation_prediction=0.1", "training.select=zero,low=3"],
         ["model.edge_dropout=1", "model.encoder=rgcn", "model.fanout=3"],
         ["training.loss=ce", "training.smoothing_mass=0.1"],
         ["training.loss=ce", "training.smoothing_mass=1", "training.label_smoothing=0"],
