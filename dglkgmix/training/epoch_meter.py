@@ -13,6 +13,8 @@ from dglkgmix.training.batch_loss import LossTerms
 from dglkgmix.training.history import Row
 from dglkgmix.training.stage_state import Validation
 
+ADVICE = "train again with a smaller --lr, or with --set training.clip=1"
+
 
 class EpochMeter:
     """Counts batches, refuses numbers that are not finite, and gives the epoch's row.
@@ -83,5 +85,5 @@ class EpochMeter:
     def _complaint(self, what: str, value: float) -> str:
         return (
             f"the {what} is {value} in epoch {self._epoch}, batch {len(self._figures)} of stage "
-            f"{self._stage!r}: train again with a smaller --lr, or with --set training.clip=1"
+            f"{self._stage!r}: {ADVICE}"
         )

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import torch
 from torch import Tensor
 
+from dglkgmix.errors import NumericError
 from dglkgmix.evaluation.model_scorer import ModelScorer
 from dglkgmix.evaluation.queries import EvalQueries, evaluation_queries
 from dglkgmix.evaluation.ranking import rank
@@ -17,7 +18,7 @@ from dglkgmix.sampling.queries import QueryBatch, QueryBatches
 from dglkgmix.sampling.seeds import derive
 from dglkgmix.training.batch_loss import LossTerms, batch_loss
 from dglkgmix.training.config import RuntimeConfig, TrainingConfig, settled
-from dglkgmix.training.epoch_meter import EpochMeter
+from dglkgmix.training.epoch_meter import ADVICE, EpochMeter
 from dglkgmix.training.goal import MRR, goal_weights
 from dglkgmix.training.history import Row
 from dglkgmix.training.optimizer import clip_gradients
@@ -145,9 +146,19 @@ class StageLoop:
         return valid
 
     def _validation(self) -> Validation:
-        """Of the candidate, over both directions of the validation split."""
-        block, world = self._runtime.block, self._world
-        found = reciprocal_ranks(self.work.candidate, self.kg, self._valid, block, world)
+        """Of the candidate, over both directions of the validation split.
+
+        Raises:
+            NumericError: a score is not finite, naming stage and epoch.
+        """
+        work, block, world = self.work, self._runtime.block, self._world
+        try:
+            found = reciprocal_ranks(work.candidate, self.kg, self._valid, block, world)
+        except NumericError as error:
+            raise NumericError(
+                f"the validation after epoch {work.epoch} of stage {work.stage.name!r} failed: "
+                f"{error} Then {ADVICE}"
+            ) from None
         mrr = world.agreed(float(found.mean()))
         if self._goal is None:
             return Validation(mrr, mrr)

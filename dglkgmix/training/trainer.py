@@ -171,11 +171,12 @@ class Trainer:
         )
         self._coverage = loop.strategy.coverage()
         self._tell_coverage(stage)
-        with self._kept_best(work), self._shown(work, len(loop)):
-            while not work.over:
-                self._record(work, loop.epoch())
-            self._save(work)
-        selection = loop.select()
+        with self._kept_best(work):
+            with self._shown(work, len(loop)):
+                while not work.over:
+                    self._record(work, loop.epoch())
+                self._save(work)
+            selection = loop.select()
         self._note_late(selection)
         self._tell_unaveraged(work)
         return selection

@@ -203,6 +203,11 @@ def _against(config: Config, kg: KnowledgeGraph) -> Iterator[str]:
     tables = ["training", "pretrain"] if config.pretrain.enabled else ["training"]
     for table in tables:
         section = getattr(config, table)
+        if section.regime == "1-k" and kg.num_entities == 1:
+            yield (
+                f'{table}.regime "1-k" draws negatives, and the graph has a single entity: '
+                "take 1-n (--regime 1-n)"
+            )
         if section.regime == "1-k" and section.negatives >= kg.num_entities:
             yield (
                 f"{table}.negatives {section.negatives} must stay below the graph's "

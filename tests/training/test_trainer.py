@@ -414,6 +414,31 @@ def test_a_loss_that_is_not_finite_stops_with_epoch_and_batch_and_keeps_the_best
     assert Run.open(tmp_path / "run").model is not None
 
 
+@pytest.mark.parametrize(("every", "epoch"), [(1, 2), (3, 4)])
+def test_divergence_that_a_validation_finds_names_the_epoch_and_says_what_to_do(
+    graph: KnowledgeGraph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, every: int, epoch: int
+) -> None:
+    """At its second validation; with ``every`` 3 that is the late one, after the last epoch."""
+    original, calls = stage_loop.reciprocal_ranks, [0]
+
+    def broken(model, *rest):
+        calls[0] += 1
+        if calls[0] == 2:
+            with torch.no_grad():
+                model.encoder.entity_table[0] = math.inf
+        return original(model, *rest)
+
+    monkeypatch.setattr(stage_loop, "reciprocal_ranks", broken)
+    message = rf"after epoch {epoch} of stage 'train' failed: .* smaller --lr, .* of epoch {every},"
+    with pytest.raises(NumericError, match=message):
+        train(
+            graph,
+            settings("training.epochs=4", f"training.validate_every={every}"),
+            tmp_path / "run",
+        )
+    assert Run.open(tmp_path / "run").model is not None
+
+
 def test_the_same_seed_gives_the_same_bits_and_another_does_not(
     graph: KnowledgeGraph, tmp_path: Path
 ) -> None:

@@ -6,8 +6,10 @@ import pytest
 import torch
 
 from dglkgmix.errors import ConfigError
+from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.training.config import Config
 from dglkgmix.training.config_io import apply_overrides, options
+from dglkgmix.training.defaults import resolve
 from dglkgmix.training.validation import RULES, validate, validate_for
 
 GRAPH = SimpleNamespace(
@@ -132,6 +134,16 @@ def test_limits_of_1_k_count_triples_and_entities() -> None:
         validate_for(apply_overrides(Config(), [*settled, "training.batch_size=41"]), GRAPH)
     with pytest.raises(ConfigError, match=r"training.negatives 10 must stay below .* 10 entities"):
         validate_for(apply_overrides(Config(), [*settled, "training.negatives=10"]), GRAPH)
+
+
+def test_1_k_needs_a_second_entity() -> None:
+    """As the defaults have it: one negative of one entity."""
+    for first in ("training.regime=1-k", "pretrain.regime=1-k"):
+        chosen = [first, "pretrain.enabled=true", "training.negatives=1"]
+        kg = KnowledgeGraph.from_arrays([(0, 0, 0)], entities=1)
+        settled = resolve(apply_overrides(Config(), chosen), kg)
+        with pytest.raises(ConfigError, match=r'regime "1-k" draws .* single entity: take 1-n'):
+            validate_for(settled, kg)
 
 
 def test_the_largest_sizes_that_fit_pass() -> None:
