@@ -11,7 +11,10 @@ from pathlib import Path
 from typing import Any, Literal
 
 from dglkgmix.errors import ConfigError, DependencyError, DglkgmixError, StorageError
+from dglkgmix.evaluation.account import account
+from dglkgmix.evaluation.model_scorer import ModelScorer
 from dglkgmix.evaluation.queries import evaluation_queries
+from dglkgmix.evaluation.rank_split import rank_split
 from dglkgmix.experiments.execute import load_graph, train_or_resume
 from dglkgmix.experiments.plan import digest, machine_free, pretraining_config, set_options, slug
 from dglkgmix.experiments.recipes import load_recipe
@@ -28,7 +31,6 @@ from dglkgmix.training.config_io import differences, dumps, set_option
 from dglkgmix.training.defaults import resolve
 from dglkgmix.training.history import Row
 from dglkgmix.training.progress import Progress
-from dglkgmix.training.results import Result
 from dglkgmix.training.stages import MAIN
 from dglkgmix.training.validation import validate, validate_alone
 
@@ -194,19 +196,17 @@ def _trial(optuna: Any, plan: Search, kg: Any, trial: Any) -> float:
         validate(config)
         config = _with_shared_first_stage(plan, resolve(config, kg))
         observers = [_Pruner(optuna, trial)] if plan.goal.prunes else []
-        result = _run(plan, kg, config, trial.number, observers)
-        assert result.valid is not None  # noqa: S101 - the data passed the goal's check
-        return plan.goal.value(result.valid)
+        path = plan.run_folder(trial.number)
+        # A storage that was started anew counts from 0 again: an older run gives way.
+        launch.train(kg, config, path, overwrite=path.exists(), observers=observers)
+        scorer = ModelScorer(Run.open(path).model)
+        # Not the run's own figures: test triples, which filter those, must not steer a search.
+        table = rank_split(scorer, kg, "valid", known=kg.steering_index)
+        return plan.goal.value(account(table, DegreeBins()))
     except FAILURES as error:
         kind = "" if isinstance(error, DglkgmixError) else f"{type(error).__name__}: "
         trial.set_user_attr(ERROR, f"{kind}{error}")
         raise
-
-
-def _run(plan: Search, kg: Any, config: Config, number: int, observers: list[_Pruner]) -> Result:
-    path = plan.run_folder(number)
-    # A storage that was started anew counts from 0 again: an older run gives way.
-    return launch.train(kg, config, path, overwrite=path.exists(), observers=observers)
 
 
 def _with_shared_first_stage(plan: Search, config: Config) -> Config:

@@ -18,6 +18,7 @@ Same = Literal["same"]
 Regime = Literal["1-n", "1-k"]
 LossName = Literal["bce", "ce"]
 DecoderName = Literal["conve", "tucker", "distmult", "complex", "rescal", "transe"]
+ScheduleName = Literal["constant", "exponential", "plateau", "cosine"]
 EncoderName = Literal["lookup", "rgcn"]
 Number = TypeVar("Number", int, float)
 StrategyName = Literal["standard", "mixup", "oversample", "reweight", "focal", "logit-adjustment"]
@@ -73,6 +74,9 @@ class ModelConfig:
     entity_dim: int | Auto = "auto"
     # "auto" is the entity dimension. Only TuckER can take another.
     relation_dim: int | Auto = "auto"
+    # Tables start as normal numbers times this; "auto" is the decoder's own start. The authors of
+    # ComplEx-N3 take 1e-3.
+    init_scale: float | Auto = "auto"
     # Per-entity bias on the scores of real queries. "auto": on for ConvE and TuckER, off elsewhere.
     bias: bool | Auto = "auto"
     # ConvE: height of the reshaped vector, "auto" the factor pair with H = 2W or nearest to it.
@@ -110,8 +114,12 @@ class TrainingConfig:
     epochs: int | Auto = "auto"
     batch_size: int | Auto = "auto"
     lr: float | Auto = "auto"
-    # Learning rate times γ each epoch; 1 leaves it alone.
-    lr_decay: float = 1.0
+    # "exponential": the rate times γ (lr_decay) after each epoch. "plateau": times γ after each
+    # lr_patience validations without a new best. "cosine": from lr down to 0 over the epochs.
+    schedule: ScheduleName = "exponential"
+    # γ. "auto" is 1 for "exponential", which leaves the rate alone, and 0.5 for "plateau".
+    lr_decay: float | Auto = "auto"
+    lr_patience: int = 3
     optimizer: Literal["adam", "adagrad"] = "adam"
     loss: LossName = "bce"
     # "sum" is the reference's; "mean" divides each term by its own count, β then means less.
@@ -126,8 +134,14 @@ class TrainingConfig:
     # Penalties on the vectors that a batch uses, per positive; 0 leaves them out.
     n3: float = 0.0
     l2: float = 0.0
+    # w of relation prediction (Chen et al., 2021): each positive (h, r, t) of an original relation
+    # adds w · −log softmax over the original relations r′ of score(h, r′, t); 0 leaves it out.
+    relation_prediction: float = 0.0
     # Largest gradient norm; 0 does not clip.
     clip: float = 0.0
+    # What early stopping and the best epoch follow: "mrr" over all validation queries, the MRR of a
+    # degree bin ("zero", "low", "medium", "high"), or a weighted mean: "mrr=0.5,low=0.5".
+    select: str = "mrr"
     # Filtered validation MRR every so many epochs, and after the last one.
     validate_every: int | Auto = "auto"
     # Validations without a new best after which training stops; 0 never stops early.
@@ -175,7 +189,9 @@ class PretrainConfig:
     epochs: int | Same = "same"
     batch_size: int | Same = "same"
     lr: float | Same = "same"
-    lr_decay: float | Same = "same"
+    schedule: ScheduleName | Same = "same"
+    lr_decay: float | Auto | Same = "same"
+    lr_patience: int | Same = "same"
     optimizer: Literal["adam", "adagrad"] | Same = "same"
     loss: LossName | Same = "same"
     reduction: Literal["sum", "mean"] | Same = "same"
@@ -185,6 +201,7 @@ class PretrainConfig:
     filtered: bool | Same = "same"
     n3: float | Same = "same"
     l2: float | Same = "same"
+    relation_prediction: float | Same = "same"
     clip: float | Same = "same"
     validate_every: int | Same = "same"
     patience: int | Same = "same"

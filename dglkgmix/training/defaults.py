@@ -119,6 +119,7 @@ def _training(training: TrainingConfig, config: Config, kg: KnowledgeGraph) -> T
         batch_size=_settle(
             training.batch_size, batch_size(training.regime, config.model.encoder, size)
         ),
+        lr_decay=_settle(training.lr_decay, 0.5 if training.schedule == "plateau" else 1.0),
         lr=_settle(training.lr, learning_rate(training.optimizer, kg.num_edges)),
         smoothing_mass=_settle(training.smoothing_mass, training.label_smoothing),
         negatives=_settle(training.negatives, max(1, min(100, kg.num_entities - 1))),

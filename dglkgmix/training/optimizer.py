@@ -1,4 +1,4 @@
-"""Optimisers, their decay, and the norm of what they are given."""
+"""Optimisers, their schedules, and the norm of what they are given."""
 
 from __future__ import annotations
 
@@ -47,11 +47,17 @@ def reads_few_rows(model: nn.Module, training: TrainingConfig) -> TypeGuard[Link
     return len(table) >= _FEW * read
 
 
-def build_decay(
+def build_schedule(
     optimizer: torch.optim.Optimizer, training: TrainingConfig
-) -> torch.optim.lr_scheduler.ExponentialLR:
-    """The rate times γ after every epoch (method, "Optimiser")."""
-    return torch.optim.lr_scheduler.ExponentialLR(optimizer, gamma=training.lr_decay)
+) -> torch.optim.lr_scheduler.LRScheduler:
+    """What each step of the schedule does to the rate (method, "Optimiser").
+
+    A step follows every epoch, but for "plateau" validations without a new best.
+    """
+    if training.schedule == "cosine":
+        return torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, settled(training.epochs))
+    gamma = 1.0 if training.schedule == "constant" else settled(training.lr_decay)
+    return torch.optim.lr_scheduler.ExponentialLR(optimizer, gamma)
 
 
 def clip_gradients(parameters: Iterable[nn.Parameter], clip: float) -> torch.Tensor:

@@ -55,6 +55,7 @@ _READERS: dict[str, dict[str, tuple[str, ...]]] = {
     },
 }
 _OF_NEGATIVES = ("negatives", "filtered")
+_OF_SCHEDULES = {"lr_decay": ("exponential", "plateau"), "lr_patience": ("plateau",)}
 
 
 def check_relevant(config: Config, given: Iterable[str]) -> None:
@@ -131,6 +132,13 @@ def _of_smoothing(config: Config, option: str) -> str | None:
     return None if smoothed else "targets are not smoothed (label_smoothing is 0)"
 
 
+def _of_schedules(config: Config, option: str) -> str | None:
+    readers = _OF_SCHEDULES.get(option.partition(".")[2])
+    if readers is None or set(readers) & set(_where_read(config, option, "schedule")):
+        return None
+    return f"only the schedule {' or '.join(readers)} (training.schedule) reads it"
+
+
 def _where_read(config: Config, option: str, other: str) -> list[Any]:
     """Values of ``other`` in the stages that read ``option``.
 
@@ -164,4 +172,5 @@ _RULES: tuple[Callable[[Config, str], str | None], ...] = (
     _of_averaging,
     _of_negatives,
     _of_smoothing,
+    _of_schedules,
 )

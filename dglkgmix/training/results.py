@@ -18,6 +18,7 @@ from dglkgmix.kg.degrees import DegreeBins
 from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.models.link_predictor import LinkPredictor
 from dglkgmix.training import checkpoint, run_files
+from dglkgmix.training.goal import MRR
 from dglkgmix.training.history import Row, to_csv
 from dglkgmix.training.stage_state import Selection
 from dglkgmix.world import ALONE, World
@@ -58,6 +59,7 @@ def write_results(
     history: Sequence[Row],
     block: int,
     coverage: dict[str, int],
+    select: str = MRR,
     world: World = ALONE,
 ) -> Result:
     """Evaluate the selected ``model`` on both splits and store everything.
@@ -87,7 +89,11 @@ def write_results(
         valid=accounts.get("valid"),
         test=accounts.get("test"),
     )
-    _write_metrics(folder, result, platt, coverage)
+    metrics = {key: value for key, value in result.to_dict().items() if key != "run"}
+    metrics["selection"] = {"by": select, "value": selection.goal}
+    metrics["coverage"] = coverage
+    metrics["platt"] = None if platt is None else asdict(platt)
+    folder.write(run_files.METRICS, json.dumps(metrics, indent=1, allow_nan=False).encode())
     return result
 
 
@@ -106,12 +112,3 @@ def split_account(
         return account(table, bins)
     calibration = assess_calibration(scorer, kg, split, table, platt=platt, bins=bins)
     return account(table, bins, calibration)
-
-
-def _write_metrics(
-    folder: RunFolder, result: Result, platt: Platt | None, coverage: dict[str, int]
-) -> None:
-    metrics = {key: value for key, value in result.to_dict().items() if key != "run"}
-    metrics["coverage"] = coverage
-    metrics["platt"] = None if platt is None else asdict(platt)
-    folder.write(run_files.METRICS, json.dumps(metrics, indent=1, allow_nan=False).encode())

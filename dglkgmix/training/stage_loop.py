@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import torch
 from torch import Tensor
 
+from dglkgmix.errors import NumericError
 from dglkgmix.evaluation.model_scorer import ModelScorer
 from dglkgmix.evaluation.queries import EvalQueries, evaluation_queries
 from dglkgmix.evaluation.ranking import rank
@@ -17,14 +18,15 @@ from dglkgmix.sampling.queries import QueryBatch, QueryBatches
 from dglkgmix.sampling.seeds import derive
 from dglkgmix.training.batch_loss import LossTerms, batch_loss
 from dglkgmix.training.config import RuntimeConfig, TrainingConfig, settled
-from dglkgmix.training.epoch_meter import EpochMeter
+from dglkgmix.training.epoch_meter import ADVICE, EpochMeter
+from dglkgmix.training.goal import MRR, goal_weights
 from dglkgmix.training.history import Row
 from dglkgmix.training.optimizer import clip_gradients
 from dglkgmix.training.parallel import add_up
 from dglkgmix.training.prepared import prepare
 from dglkgmix.training.progress import Progress
 from dglkgmix.training.shares import share
-from dglkgmix.training.stage_state import Selection, StageState
+from dglkgmix.training.stage_state import Selection, StageState, Validation
 from dglkgmix.training.strategies import STRATEGIES
 from dglkgmix.training.strategies.weighted import Weighted
 from dglkgmix.world import ALONE, World
@@ -65,6 +67,9 @@ class StageLoop:
         self._batches = _batches(kg, stage.training)
         self._device = torch.device(runtime.device)
         self._valid = evaluation_queries(kg, "valid")
+        self._goal: Tensor | None = None
+        if stage.training.select != MRR and len(self._valid):
+            self._goal = goal_weights(stage.training.select, kg, self._valid)
 
     def __len__(self) -> int:
         """Batches of an epoch."""
@@ -83,8 +88,8 @@ class StageLoop:
             self._batch(batch, meter)
         meter.finish()
         self.work.end_epoch()
-        mrr = self._validate() if self._is_due(epoch) else None
-        return meter.row(valid_mrr=mrr, averaged=self.work.averaging.count)
+        valid = self._validate() if self._is_due(epoch) else None
+        return meter.row(valid=valid, averaged=self.work.averaging.count)
 
     def select(self) -> Selection:
         """The stage's result.
@@ -95,7 +100,7 @@ class StageLoop:
         late = None
         if self.work.has_news:
             self._refresh()
-            late = self._mrr() if len(self._valid) else None
+            late = self._validation() if len(self._valid) else None
         return self.work.select(late)
 
     def _draw(self, epoch: int) -> Iterator[Batch]:
@@ -134,17 +139,30 @@ class StageLoop:
         every = settled(self.work.stage.training.validate_every)
         return len(self._valid) > 0 and epoch % every == 0 and self.work.has_news
 
-    def _validate(self) -> float:
+    def _validate(self) -> Validation:
         self._refresh()
-        mrr = self._mrr()
-        self.work.record(mrr)
-        return mrr
+        valid = self._validation()
+        self.work.record(valid.goal)
+        return valid
 
-    def _mrr(self) -> float:
-        """Filtered MRR of the candidate over both directions of the validation split."""
-        block, world = self._runtime.block, self._world
-        mrr = mean_reciprocal_rank(self.work.candidate, self.kg, self._valid, block, world)
-        return world.agreed(mrr)
+    def _validation(self) -> Validation:
+        """Of the candidate, over both directions of the validation split.
+
+        Raises:
+            NumericError: a score is not finite, naming stage and epoch.
+        """
+        work, block, world = self.work, self._runtime.block, self._world
+        try:
+            found = reciprocal_ranks(work.candidate, self.kg, self._valid, block, world)
+        except NumericError as error:
+            raise NumericError(
+                f"the validation after epoch {work.epoch} of stage {work.stage.name!r} failed: "
+                f"{error} Then {ADVICE}"
+            ) from None
+        mrr = world.agreed(float(found.mean()))
+        if self._goal is None:
+            return Validation(mrr, mrr)
+        return Validation(mrr, world.agreed(float(found @ self._goal)))
 
     def _refresh(self) -> None:
         if self.work.averaging.count:
@@ -167,17 +185,20 @@ class StageLoop:
             yield queries[:, rows[self._world.part(len(rows))]].to(self._device)
 
 
-def mean_reciprocal_rank(
+def reciprocal_ranks(
     model: LinkPredictor,
     kg: KnowledgeGraph,
     queries: EvalQueries,
     block: int,
     world: World = ALONE,
-) -> float:
-    """Filtered MRR of ``model``, a mean over queries, which the processes of ``world`` share."""
-    scorer, known = ModelScorer(model), kg.known_index
+) -> Tensor:
+    """1/rank (Q,), float64, of queries that the processes of ``world`` share.
+
+    Ranks are filtered by train and valid alone: test triples must not steer a training.
+    """
+    scorer, known = ModelScorer(model), kg.steering_index
     ranks = rank(scorer, queries, known, block=block, candidates=kg.node_types, world=world)
-    return float(ranks.rank.reciprocal().mean())
+    return ranks.rank.reciprocal()
 
 
 def _batches(kg: KnowledgeGraph, training: TrainingConfig) -> QueryBatches | TripleBatches:

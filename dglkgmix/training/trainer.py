@@ -114,6 +114,7 @@ class Trainer:
                 history=self._history,
                 block=runtime.block,
                 coverage=self._coverage,
+                select=self.config.training.select,
                 world=self._world,
             )
 
@@ -170,11 +171,12 @@ class Trainer:
         )
         self._coverage = loop.strategy.coverage()
         self._tell_coverage(stage)
-        with self._kept_best(work), self._shown(work, len(loop)):
-            while not work.over:
-                self._record(work, loop.epoch())
-            self._save(work)
-        selection = loop.select()
+        with self._kept_best(work):
+            with self._shown(work, len(loop)):
+                while not work.over:
+                    self._record(work, loop.epoch())
+                self._save(work)
+            selection = loop.select()
         self._note_late(selection)
         self._tell_unaveraged(work)
         return selection
@@ -267,7 +269,10 @@ class Trainer:
     def _note_late(self, selection: Selection) -> None:
         """Add the validation after the last epoch, which the saved state must not know of."""
         if selection.late is not None:
-            self._history[-1] = dataclasses.replace(self._history[-1], valid_mrr=selection.late)
+            late = selection.late
+            self._history[-1] = dataclasses.replace(
+                self._history[-1], valid_mrr=late.mrr, valid_goal=late.goal
+            )
 
     @contextmanager
     def _shown(self, work: StageState, batches: int) -> Iterator[None]:

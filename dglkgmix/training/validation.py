@@ -5,27 +5,16 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Callable, Iterator
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from dglkgmix.errors import ConfigError
+from dglkgmix.evaluation.queries import evaluation_queries
+from dglkgmix.models.registry import DECODERS
 from dglkgmix.training.config import Config
+from dglkgmix.training.goal import MRR, goal_parts, goal_weights
 
-
-class Sized(Protocol):
-    """What a check against a graph needs to know of it."""
-
-    @property
-    def num_entities(self) -> int:
-        """E."""
-
-    @property
-    def num_edges(self) -> int:
-        """M, reciprocal triples included."""
-
-    @property
-    def train_index(self) -> Any:
-        """Its ``heads``: one entry for each distinct query."""
-
+if TYPE_CHECKING:
+    from dglkgmix.kg.graph import KnowledgeGraph
 
 Rule = tuple[Callable[[Any], bool], str]
 
@@ -42,11 +31,13 @@ _STAGE_RULES: dict[str, Rule] = {
     "batch_size": _ATLEAST_1,
     "lr": _POSITIVE,
     "lr_decay": _DECAY,
+    "lr_patience": _ATLEAST_1,
     "label_smoothing": _BELOW_1,
     "smoothing_mass": _ATLEAST_0,
     "negatives": _ATLEAST_1,
     "n3": _ATLEAST_0,
     "l2": _ATLEAST_0,
+    "relation_prediction": _ATLEAST_0,
     "clip": _ATLEAST_0,
     "validate_every": _ATLEAST_1,
     "patience": _ATLEAST_0,
@@ -69,6 +60,7 @@ RULES: dict[str, dict[str, Rule]] = {
     "model": {
         "entity_dim": _DIM,
         "relation_dim": _DIM,
+        "init_scale": _POSITIVE,
         "height": _ATLEAST_1,
         "filters": _ATLEAST_1,
         "kernel": _ATLEAST_1,
@@ -125,7 +117,7 @@ def validate_alone(config: Config) -> None:
     _raise_first(_single(config))
 
 
-def validate_for(config: Config, kg: Sized) -> None:
+def validate_for(config: Config, kg: KnowledgeGraph) -> None:
     """Check a resolved configuration against the graph it is to train on.
 
     Raises:
@@ -152,6 +144,7 @@ def _single(config: Config) -> Iterator[str]:
                 yield f"{name} {rule[1]}, got {value}"
             if isinstance(value, int) and value >= 2**63:
                 yield f"{name} must stay below 2^63, got {value}"
+    goal_parts(config.training.select)
 
 
 def _together(config: Config) -> Iterator[str]:
@@ -172,6 +165,19 @@ def _together(config: Config) -> Iterator[str]:
     if model.encoder == "lookup" and model.fanout:
         yield 'model.fanout samples neighbours, which model.encoder "lookup" does not read'
     yield from _smoothing(config)
+    yield from _relation_prediction(config)
+
+
+def _relation_prediction(config: Config) -> Iterator[str]:
+    able = [name for name, decoder in DECODERS.items() if decoder.predicts_relations]
+    for table in ("training", "pretrain"):
+        weight = _inherit(config, table, "relation_prediction")
+        if weight and config.model.decoder not in able:
+            yield (
+                f"{table}.relation_prediction {weight}: the scores of model.decoder "
+                f'"{config.model.decoder}" are no product with the relation; '
+                f"those of these are: {', '.join(able)}"
+            )
 
 
 def _smoothing(config: Config) -> Iterator[str]:
@@ -191,10 +197,17 @@ def _inherit(config: Config, table: str, key: str) -> Any:
     return getattr(config.training, key) if value == "same" else value
 
 
-def _against(config: Config, kg: Sized) -> Iterator[str]:
+def _against(config: Config, kg: KnowledgeGraph) -> Iterator[str]:
+    if config.training.select != MRR:
+        goal_weights(config.training.select, kg, evaluation_queries(kg, "valid"))
     tables = ["training", "pretrain"] if config.pretrain.enabled else ["training"]
     for table in tables:
         section = getattr(config, table)
+        if section.regime == "1-k" and kg.num_entities == 1:
+            yield (
+                f'{table}.regime "1-k" draws negatives, and the graph has a single entity: '
+                "take 1-n (--regime 1-n)"
+            )
         if section.regime == "1-k" and section.negatives >= kg.num_entities:
             yield (
                 f"{table}.negatives {section.negatives} must stay below the graph's "

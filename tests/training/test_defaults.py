@@ -26,8 +26,24 @@ def unsettled(config: Config) -> set[str]:
 def test_nothing_is_left_open_but_what_nobody_reads(graph: KnowledgeGraph, decoder: str) -> None:
     config = apply_overrides(Config(), [f"model.decoder={decoder}"])
     found = unsettled(resolve(config, graph))
-    reading = {"data.delimiter", "data.format", "runtime.save_every"}
+    reading = {"data.delimiter", "data.format", "model.init_scale", "runtime.save_every"}
     assert found == (reading if decoder == "conve" else reading | {"model.height"})
+
+
+@pytest.mark.parametrize(
+    ("overrides", "main", "first"),
+    [
+        ([], 1.0, 1.0),
+        (["training.schedule=plateau"], 0.5, 0.5),
+        (["training.schedule=plateau", "pretrain.schedule=exponential"], 0.5, 1.0),
+        (["training.lr_decay=0.9", "pretrain.schedule=plateau"], 0.9, 0.9),
+    ],
+)
+def test_the_decay_follows_the_schedule(
+    graph: KnowledgeGraph, overrides: list[str], main: float, first: float
+) -> None:
+    config = resolve(apply_overrides(Config(), overrides), graph)
+    assert (config.training.lr_decay, config.pretrain.lr_decay) == (main, first)
 
 
 def test_resolving_twice_changes_nothing(graph: KnowledgeGraph) -> None:

@@ -12,8 +12,8 @@ from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.models.link_predictor import LinkPredictor
 from dglkgmix.training.config import ModelConfig, TrainingConfig
 from dglkgmix.training.optimizer import (
-    build_decay,
     build_optimizer,
+    build_schedule,
     clip_gradients,
     learning_rate,
     reads_few_rows,
@@ -54,17 +54,26 @@ def test_the_first_step_is_the_rate_long(name: str, step: float) -> None:
     assert model.weight.item() == pytest.approx(start - step, abs=1e-6)
 
 
-def test_the_rate_decays_by_gamma_an_epoch() -> None:
+@pytest.mark.parametrize(
+    ("schedule", "rates"),
+    [
+        ("constant", [0.5, 0.5, 0.5, 0.5]),
+        ("exponential", [0.5, 0.45, 0.405, 0.3645]),
+        # cos(0), cos(π/4), cos(π/2), cos(3π/4) on their way from 0.5 to 0
+        ("cosine", [0.5, 0.25 * (1 + 0.5**0.5), 0.25, 0.25 * (1 - 0.5**0.5)]),
+    ],
+)
+def test_the_rate_follows_its_schedule(schedule: str, rates: list[float]) -> None:
     model = nn.Linear(1, 1)
-    training = TrainingConfig(lr=0.5, lr_decay=0.9)
+    training = TrainingConfig(lr=0.5, lr_decay=0.9, epochs=4, schedule=schedule)
     optimizer = build_optimizer(model, training)
-    decay = build_decay(optimizer, training)
-    rates = []
-    for _ in range(3):
-        rates.append(learning_rate(optimizer))
+    steps = build_schedule(optimizer, training)
+    found = []
+    for _ in range(4):
+        found.append(learning_rate(optimizer))
         optimizer.step()
-        decay.step()
-    assert rates == pytest.approx([0.5, 0.45, 0.405])
+        steps.step()
+    assert found == pytest.approx(rates)
 
 
 def test_a_rate_that_is_still_open_is_refused() -> None:
