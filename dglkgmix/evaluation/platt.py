@@ -41,7 +41,7 @@ def sigmoid(logits: Array) -> Array:
 
 def log_loss(logits: Array, labels: Array) -> Array:
     """(N,) −log p of each label, 0 or 1, from log odds: finite wherever they are."""
-    return np.logaddexp(0, (1 - 2 * labels) * logits)
+    return np.asarray(np.logaddexp(0, (1 - 2 * labels) * logits))
 
 
 def fit_platt(scores: Array, labels: Array) -> Platt:
