@@ -26,6 +26,7 @@ _SCALING = "Probabilities before and after scaling"
 Row = Mapping[str, Any]
 Cell = Callable[[Row], str]
 Columns = dict[str, Cell]
+Tables = dict[str, tuple[Sequence[Row], Columns]]
 _BUDGET: dict[str, Callable[[float | None], str]] = {
     "steps": lambda value: "" if value is None else f"{value:,.0f}",
     "seconds": lambda value: "" if value is None else f"{value:,.1f}",
@@ -61,48 +62,10 @@ def tables(results: Row) -> dict[str, str]:
     groups = [group for group in results["groups"] if group["seeds"]]
     if not groups:
         return {}
-    bins, baseline = results["bin_names"], results["baseline"]
-    accounts = [group for group in groups if group["account"] is not None]
-    tested = [g | {"seeds": g["test"]["seeds"]} for g in groups if g["test"] is not None]
-    compared = [pair for pair in results["comparisons"] if pair["test"] is not None]
-    metrics = {"MRR": "mrr", "Hits@1": "hits@1", "Hits@10": "hits@10"}
-    tests = {"overall": _cell("test", "overall", "mrr", show=_test)}
-    tests |= {readable(name): _cell("test", "bins", name, "mrr", show=_test) for name in bins}
-    found: dict[str, tuple[Sequence[Row], Columns]] = {
-        "Overall": (
-            groups,
-            {
-                "valid MRR": _cell("valid_mrr"),
-                **_beside(groups, {k: ("account", "overall", m) for k, m in metrics.items()}),
-                "queries": _cell("account", "overall", "queries", show=_count),
-            },
-        ),
-        "MRR by tail-relation degree": (
-            accounts,
-            _beside(groups, {readable(name): ("account", "bins", name, "mrr") for name in bins}),
-        ),
-        "Validation MRR by tail-relation degree": (
-            [group for group in groups if group["valid_bins"] is not None],
-            {readable(name): _cell("valid_bins", name) for name in bins},
-        ),
-        f"Against {_escape(baseline or '')}": (tested, tests),
-        _COMPARISONS: (compared, {"against": _against, **tests}),
-        _CALIBRATION: (
-            accounts if any(group["probabilities"] for group in accounts) else [],
-            _beside(
-                groups,
-                {readable(name): ("account", "ece", name) for name in ("overall", *bins)},
-                needs="probabilities",
-            ),
-        ),
-        _SCALING: (
-            [group for group in accounts if group["account"]["calibration"] is not None],
-            {
-                f"{label}, {when}": _cell("account", "calibration", when, key, needs=needs)
-                for label, key in (("ECE", "ece"), ("Brier", "brier"), ("log loss", "log_loss"))
-                for when, needs in (("before", "probabilities"), ("after", None))
-            },
-        ),
+    found = {
+        **_accuracy(groups, results["bin_names"]),
+        **_significance(groups, results),
+        **_probabilities(groups, results["bin_names"]),
         "Mean embedding distance": (
             groups if any(group["distances"] for group in groups) else [],
             _beside(
@@ -112,6 +75,57 @@ def tables(results: Row) -> dict[str, str]:
         "Budget": (groups, _budget(groups)),
     }
     return {title: _table(rows, columns) for title, (rows, columns) in found.items() if rows}
+
+
+def _accuracy(groups: Sequence[Row], bins: Sequence[str]) -> Tables:
+    metrics = {"MRR": "mrr", "Hits@1": "hits@1", "Hits@10": "hits@10"}
+    overall = {
+        "valid MRR": _cell("valid_mrr"),
+        **_beside(groups, {k: ("account", "overall", m) for k, m in metrics.items()}),
+        "queries": _cell("account", "overall", "queries", show=_count),
+    }
+    by_bin = {readable(name): ("account", "bins", name, "mrr") for name in bins}
+    return {
+        "Overall": (groups, overall),
+        "MRR by tail-relation degree": (_measured(groups), _beside(groups, by_bin)),
+        "Validation MRR by tail-relation degree": (
+            [group for group in groups if group["valid_bins"] is not None],
+            {readable(name): _cell("valid_bins", name) for name in bins},
+        ),
+    }
+
+
+def _significance(groups: Sequence[Row], results: Row) -> Tables:
+    tests = {"overall": _cell("test", "overall", "mrr", show=_test)}
+    for name in results["bin_names"]:
+        tests[readable(name)] = _cell("test", "bins", name, "mrr", show=_test)
+    tested = [{**g, "seeds": g["test"]["seeds"]} for g in groups if g["test"] is not None]
+    compared = [pair for pair in results["comparisons"] if pair["test"] is not None]
+    return {
+        f"Against {_escape(results['baseline'] or '')}": (tested, tests),
+        _COMPARISONS: (compared, {"against": _against, **tests}),
+    }
+
+
+def _probabilities(groups: Sequence[Row], bins: Sequence[str]) -> Tables:
+    accounts = _measured(groups)
+    errors = {readable(name): ("account", "ece", name) for name in ("overall", *bins)}
+    scaled = {
+        f"{label}, {when}": _cell("account", "calibration", when, key, needs=needs)
+        for label, key in (("ECE", "ece"), ("Brier", "brier"), ("log loss", "log_loss"))
+        for when, needs in (("before", "probabilities"), ("after", None))
+    }
+    return {
+        _CALIBRATION: (
+            accounts if any(group["probabilities"] for group in accounts) else [],
+            _beside(groups, errors, needs="probabilities"),
+        ),
+        _SCALING: ([g for g in accounts if g["account"]["calibration"] is not None], scaled),
+    }
+
+
+def _measured(groups: Sequence[Row]) -> list[Row]:
+    return [group for group in groups if group["account"] is not None]
 
 
 def _notes(title: str, results: Row) -> list[str]:
