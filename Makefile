@@ -77,8 +77,9 @@ reliability: $(VENV)/dev.stamp ## kills, faults and foreign bytes; log in build/
 fuzz: $(VENV)/fuzz.stamp ## two minutes of coverage-guided fuzzing of the text readers
 	$(BIN)/python -m tests.reliability.fuzz_text -max_total_time=120
 
-mutants: $(VENV)/dev.stamp ## small changes to the numeric core: do its tests notice?
-	$(BIN)/python -m tests.mutation
+mutants: $(VENV)/mutants.stamp ## small changes to the numeric core: do its tests notice?
+	$(BIN)/python -m mutmut run
+	$(BIN)/python -m mutmut results
 
 # Timings and memory, side by side, on an idle machine; parts that are in build/bench are passed over.
 bench: $(VENV)/dev.stamp ## all benchmarks, about a quarter of an hour; JSON in build/bench
@@ -100,7 +101,7 @@ test-newest: .venv-newest/dev.stamp ## the tests with the newest dependencies
 	.venv-newest/bin/python $(PYTEST)
 
 clean: ## remove what the commands made, environments included
-	rm -rf .venv .venv-docs .venv-dgl2 .venv-oldest .venv-newest build dist *.egg-info \
+	rm -rf .venv .venv-docs .venv-dgl2 .venv-oldest .venv-newest build dist mutants *.egg-info \
 		.pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage* htmlcov
 
 $(VENV)/runtime.stamp: $(STATED)
@@ -110,8 +111,8 @@ $(VENV)/dev.stamp: $(STATED)
 	$(call environment,$(VENV),-c constraints.txt -e '.[dev]')
 	@touch $(VENV)/runtime.stamp
 
-$(VENV)/fuzz.stamp: $(STATED)
-	$(call environment,$(VENV),-c constraints.txt -e '.[dev,fuzz]')
+$(VENV)/fuzz.stamp $(VENV)/mutants.stamp: $(VENV)/%.stamp: $(STATED)
+	$(call environment,$(VENV),-c constraints.txt -e '.[dev,$*]')
 	@touch $(VENV)/dev.stamp $(VENV)/runtime.stamp
 
 .venv-docs/docs.stamp: $(STATED)

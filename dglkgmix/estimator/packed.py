@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import io
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO
 
 from dglkgmix.errors import CheckpointError
 from dglkgmix.files import RunFolder
@@ -40,14 +36,7 @@ class PackedFolder:
             raise CheckpointError(f"{self.path / name}: not part of this run")
         return self.files[name]
 
-    @contextmanager
-    def reading(self, name: str) -> Iterator[BinaryIO]:
-        """A file's content, to be read piece by piece.
-
-        Raises:
-            CheckpointError: as :meth:`read`.
-        """
-        yield io.BytesIO(self.read(name))
+    checked = read
 
 
 class PackedRun(Run):

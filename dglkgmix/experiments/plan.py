@@ -118,8 +118,6 @@ def cell_config(experiment: Experiment, axes: Mapping[str, Any], seed: int) -> C
     config = Config() if template is None else load_recipe(template.format(**named))
     options = {**experiment.settings, **_axis_options(axes)}
     options |= experiment.variants.get(strategy, {})
-    for rule in experiment.rules:
-        options |= rule.set if rule.matches(axes) else {}
     return set_options(config, options | {"runtime.seed": seed}, where=describe(axes, seed))
 
 

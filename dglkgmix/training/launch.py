@@ -9,9 +9,8 @@ from typing import Any
 import torch
 
 from dglkgmix.errors import ConfigError
-from dglkgmix.files import RunFolder
+from dglkgmix.files import MANIFEST, RunFolder
 from dglkgmix.kg.graph import KnowledgeGraph
-from dglkgmix.manifest import MANIFEST
 from dglkgmix.spectator import Spectator
 from dglkgmix.training import run_files
 from dglkgmix.training.config import Config, settled

@@ -140,8 +140,7 @@ def read_weights(folder: RunFolder) -> dict[str, Tensor]:
     Raises:
         CheckpointError: the file is missing or damaged.
     """
-    with folder.reading(MODEL) as file:
-        return checkpoint.unpack_weights(file, str(folder.path / MODEL))
+    return checkpoint.unpack_weights(folder.checked(MODEL), str(folder.path / MODEL))
 
 
 def given_tables(config: Config, kg: KnowledgeGraph) -> Tables | None:

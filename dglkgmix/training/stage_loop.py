@@ -125,10 +125,10 @@ class StageLoop:
         model, stage = self.work.model, self.work.stage
         item = prepare(batch, self.strategy, stage.training, self.kg.num_entities)
         # What the whole batch asks for is hidden in every process, as it is in a single one.
-        hidden, nodes = item.hidden_edges, self.work.nodes(item)
+        hidden = item.hidden_edges
         item = share(item, self._world)
-        if stage.model.encoder == "rgcn" and stage.model.fanout:
-            nodes = item.nodes()
+        sampled = stage.model.encoder == "rgcn" and stage.model.fanout
+        nodes = item.nodes() if sampled else None
         with torch.autocast(
             self._device.type, torch.bfloat16, enabled=self._runtime.precision == "bf16"
         ):

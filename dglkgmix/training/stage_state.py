@@ -15,8 +15,6 @@ from dglkgmix.training.checkpoint import copy_weights, load_weights
 from dglkgmix.training.config import settled
 from dglkgmix.training.early_stopping import EarlyStopping
 from dglkgmix.training.optimizer import build_optimizer, build_schedule, learning_rate
-from dglkgmix.training.prepared import PreparedBatch
-from dglkgmix.training.row_adam import RowAdam
 from dglkgmix.training.stages import Stage
 
 Weights = dict[str, Tensor]
@@ -81,20 +79,9 @@ class StageState:
         """The model that is validated, selected and saved: the average once there is one."""
         return self.averaging.model if self.averaging.count else self.model
 
-    def nodes(self, item: PreparedBatch) -> Tensor | None:
-        """Entities of a batch that alone are read, now up to date; None where all may be."""
-        if not isinstance(self.optimizer, RowAdam):
-            return None
-        nodes = item.nodes()
-        if nodes is not None:
-            self.optimizer.catch_up(nodes)
-        return nodes
-
     def end_epoch(self) -> None:
         """Count the epoch; average, or change the rate while nothing has been averaged."""
         self.epoch += 1
-        if isinstance(self.optimizer, RowAdam):
-            self.optimizer.settle()
         if self.averaging.is_due(self.epoch):
             first = not self.averaging.count
             self.averaging.update()

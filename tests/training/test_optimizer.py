@@ -1,24 +1,19 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 
 import pytest
 import torch
 from torch import nn
 
 from dglkgmix.errors import ConfigError
-from dglkgmix.kg.graph import KnowledgeGraph
-from dglkgmix.models.link_predictor import LinkPredictor
-from dglkgmix.training.config import ModelConfig, TrainingConfig
+from dglkgmix.training.config import TrainingConfig
 from dglkgmix.training.optimizer import (
     build_optimizer,
     build_schedule,
     clip_gradients,
     learning_rate,
-    reads_few_rows,
 )
-from dglkgmix.training.row_adam import RowAdam
 
 
 def parameters(*gradients: float | None) -> list[nn.Parameter]:
@@ -87,25 +82,3 @@ def test_frozen_parameters_are_left_out() -> None:
     optimizer = build_optimizer(model, TrainingConfig(lr=0.1))
     assert sum(len(group["params"]) for group in optimizer.param_groups) == 1
     assert math.isclose(learning_rate(optimizer), 0.1)
-
-
-def test_the_norm_and_the_clip_of_a_sparse_gradient() -> None:
-    (dense,) = parameters(4.0)
-    table = nn.Parameter(torch.zeros(5, 1))
-    places, values = torch.tensor([[2]]), torch.tensor([[3.0]])
-    table.grad = torch.sparse_coo_tensor(places, values, (5, 1), check_invariants=True)
-    assert clip_gradients([dense, table], 2.5).item() == 5.0
-    assert table.grad.to_dense().flatten().tolist() == [0.0, 0.0, 1.5, 0.0, 0.0]
-
-
-def test_rows_wait_where_a_batch_reads_few_of_them(graph: KnowledgeGraph) -> None:
-    """1-K on the CPU with a plain table; the batch of 1 reads 1 + 1 + K rows."""
-    model = LinkPredictor.build(ModelConfig(entity_dim=12, relation_dim=12, bias=True), graph)
-    training = TrainingConfig(regime="1-k", batch_size=1, negatives=1, lr=0.1)
-    model.encoder.entity_table = nn.Parameter(torch.zeros(24, 12))
-    assert reads_few_rows(model, training)
-    assert isinstance(build_optimizer(model, training), RowAdam)
-    assert not reads_few_rows(model, replace(training, negatives=2))
-    assert not reads_few_rows(model, replace(training, regime="1-n"))
-    assert not isinstance(build_optimizer(model, replace(training, optimizer="adagrad")), RowAdam)
-    assert not reads_few_rows(nn.Linear(1, 1), training)

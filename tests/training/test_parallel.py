@@ -71,8 +71,7 @@ CASES = {
         "training.reduction=mean",
     ),
     "rgcn 1-n focal": ("model.encoder=rgcn", "model.decoder=distmult", "strategy.name=focal"),
-    # A batch that reads few rows of the table, whose gradient is sparse; one process has no triple.
-    "distmult 1-k rows": (
+    "distmult 1-k, one process without a triple": (
         "model.decoder=distmult",
         "training.regime=1-k",
         "training.negatives=1",

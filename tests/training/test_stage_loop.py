@@ -10,11 +10,9 @@ from dglkgmix.evaluation.queries import evaluation_queries
 from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.models.link_predictor import LinkPredictor
 from dglkgmix.run import Run
-from dglkgmix.training import optimizer
 from dglkgmix.training.defaults import resolve
 from dglkgmix.training.launch import train
 from dglkgmix.training.progress import Progress
-from dglkgmix.training.row_adam import RowAdam
 from dglkgmix.training.stage_loop import StageLoop, reciprocal_ranks
 from dglkgmix.training.stage_state import StageState
 from dglkgmix.training.stages import stages
@@ -118,36 +116,3 @@ def test_bf16_trains_close_to_fp32(graph: KnowledgeGraph) -> None:
         losses.append(loop.epoch().loss)
     assert losses[0] != losses[1]
     assert math.isclose(losses[0], losses[1], rel_tol=0.02)
-
-
-@pytest.mark.parametrize("strategy", ["standard", "mixup"])
-@pytest.mark.parametrize("loss", ["bce", "ce"])
-def test_rows_that_wait_change_nothing(
-    graph: KnowledgeGraph, monkeypatch: pytest.MonkeyPatch, strategy: str, loss: str
-) -> None:
-    """An epoch whose optimiser touches only the rows that are read is one of plain Adam."""
-    overrides = (
-        "model.decoder=distmult",  # nothing without a gradient, which noise would move
-        "training.regime=1-k",
-        "training.negatives=2",
-        "training.batch_size=4",
-        f"training.loss={loss}",
-        f"strategy.name={strategy}",
-        "pretrain.enabled=false",
-        "training.n3=0.01",
-        "training.clip=1.0",
-    )
-    rows = []
-    for few in (10**9, 0):
-        monkeypatch.setattr(optimizer, "_FEW", few)
-        loop = begin(graph, *overrides)
-        assert isinstance(loop.work.optimizer, RowAdam) == (few == 0)
-        torch.manual_seed(0)
-        history = [loop.epoch() for _ in range(2)]
-        rows.append((history, loop.work.model.state_dict()))
-    (plain, weights), (waiting, same) = rows
-    assert [row.loss for row in waiting] == pytest.approx([row.loss for row in plain], rel=1e-5)
-    norms = [row.gradient_norm for row in plain]
-    assert [row.gradient_norm for row in waiting] == pytest.approx(norms, rel=1e-4)
-    for name, value in weights.items():
-        torch.testing.assert_close(same[name], value, rtol=1e-4, atol=1e-5)

@@ -19,7 +19,7 @@ from dglkgmix.training.defaults import resolve
 from dglkgmix.training.history import Row
 from dglkgmix.training.launch import resume, train
 from dglkgmix.training.progress import Progress
-from dglkgmix.training.run_files import STATE
+from dglkgmix.training.run_files import MODEL, STATE
 
 from .conftest import settings, timeless, weights
 
@@ -60,7 +60,7 @@ def continued(run: Path, config: Config, **options: object) -> None:
 
 
 def state(run: Path) -> dict:
-    return checkpoint.unpack((run / STATE).read_bytes())
+    return checkpoint.unpack(run / STATE)
 
 
 def scripted(monkeypatch: pytest.MonkeyPatch, values: list[float]) -> None:
@@ -311,7 +311,7 @@ def test_two_stages_keep_the_tables_of_the_best_epoch_and_nothing_else(
 
     monkeypatch.setattr(stage_loop.StageLoop, "__init__", spy)
     train(graph, settings("pretrain.enabled=true", "training.epochs=3"), tmp_path / "both")
-    kept = checkpoint.unpack_weights(weights(tmp_path / "first"))
+    kept = checkpoint.unpack_weights(tmp_path / "first" / MODEL)
     same = {name for name, value in starts[1].items() if torch.equal(value, kept[name])}
     assert {"encoder.entity_table", "encoder.relation_table"} <= same
     fresh = LinkPredictor.build(settings_model(graph), graph).state_dict()
@@ -387,8 +387,8 @@ def test_without_a_validation_split_all_epochs_run_and_the_last_weights_stay(
     assert (result.best_epoch, result.epochs, result.valid) == (3, 3, None)
     assert result.test is not None
     assert any("No validation triples" in text for text in recorder.messages)
-    last = bytes(checkpoint.pack_weights(state(tmp_path / "run")["model"]))
-    assert weights(tmp_path / "run") == last
+    checkpoint.pack_weights(state(tmp_path / "run")["model"])(tmp_path / "last")
+    assert weights(tmp_path / "run") == (tmp_path / "last").read_bytes()
 
 
 def test_a_loss_that_is_not_finite_stops_with_epoch_and_batch_and_keeps_the_best(
