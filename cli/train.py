@@ -294,7 +294,7 @@ def _read(config: Config) -> KnowledgeGraph:
     data = config.data
     if not data.source:
         raise ConfigError("SOURCE is missing: a catalog name, a folder or a file of triples")
-    return load_source(data.source, **data.reading, split=data.split, split_seed=data.split_seed)
+    return load_source(data.source, **data.reading, shares=data.split, split_seed=data.split_seed)
 
 
 def _progress(options: dict[str, Any]) -> Any:

@@ -42,7 +42,7 @@ class TestSourceOptions:
             "header": None,
             "delimiter": None,
             "format": None,
-            "split": None,
+            "shares": None,
             "split_seed": None,
             "as_json": False,
         }
@@ -50,14 +50,14 @@ class TestSourceOptions:
     def test_what_was_given_is_parsed(self) -> None:
         given = options(
             *("--columns", "s, p,o", "--header", "--delimiter", "tab", "--format", "csv"),
-            *("--split", "0.5,0.25,0.25", "--split-seed", "7", "--json"),
+            *("--shares", "0.5,0.25,0.25", "--split-seed", "7", "--json"),
         )
         assert given == {
             "columns": ("s", "p", "o"),
             "header": True,
             "delimiter": "\t",
             "format": "csv",
-            "split": (0.5, 0.25, 0.25),
+            "shares": (0.5, 0.25, 0.25),
             "split_seed": 7,
             "as_json": True,
         }
@@ -74,11 +74,11 @@ class TestSourceOptions:
         [
             ("--columns", "head,tail"),
             ("--columns", "head,,tail"),
-            ("--split", "0.8,0.2"),
-            ("--split", "0.8,0.1,0.2"),
-            ("--split", "1.2,-0.1,-0.1"),
-            ("--split", "a,b,c"),
-            ("--split", "nan,nan,nan"),
+            ("--shares", "0.8,0.2"),
+            ("--shares", "0.8,0.1,0.2"),
+            ("--shares", "1.2,-0.1,-0.1"),
+            ("--shares", "a,b,c"),
+            ("--shares", "nan,nan,nan"),
             ("--delimiter", "ab"),
             ("--delimiter", ""),
             ("--format", "xlsx"),
@@ -93,7 +93,7 @@ class TestSourceOptions:
 
 class TestLoadSource:
     def test_defaults(self, toy_folder: Path) -> None:
-        kg = load_source(toy_folder, columns=None, header=None, split=None, split_seed=None)
+        kg = load_source(toy_folder, columns=None, header=None, shares=None, split_seed=None)
         assert (len(kg.train), len(kg.valid), len(kg.test)) == (6, 2, 2)
 
     def test_options_reach_the_reader_and_the_split(self, tmp_path: Path) -> None:
@@ -105,7 +105,7 @@ class TestLoadSource:
             header=True,
             delimiter=";",
             format="csv",
-            split=(1.0, 0.0, 0.0),
+            shares=(1.0, 0.0, 0.0),
             split_seed=3,
         )
         assert (len(kg.train), len(kg.valid), len(kg.test)) == (20, 0, 0)

@@ -297,7 +297,7 @@ def test_one_file_is_split_and_options_of_reading_are_recorded(
 ) -> None:
     rows = [f"e{i},r{i % 2},e{(i * 7 + 3) % 20}" for i in range(40)]
     (tmp_path / "mine.csv").write_text("von,was,nach\n" + "\n".join(rows) + "\n")
-    reading = ("--header", "--columns", "von,was,nach", "--split", "0.6,0.2,0.2")
+    reading = ("--header", "--columns", "von,was,nach", "--shares", "0.6,0.2,0.2")
     status, _, err = run(tmp_path / "mine.csv", "--out", tmp_path / "run", *reading, *FAST)
     assert status == 0, err
     made = Run.open(tmp_path / "run")
