@@ -14,6 +14,7 @@ import click
 
 if TYPE_CHECKING:
     from dglkgmix.kg.graph import KnowledgeGraph
+    from dglkgmix.run import Run
 
 T = TypeVar("T")
 DELIMITERS = {"tab": "\t", "\\t": "\t", "comma": ",", "space": " "}
@@ -45,6 +46,16 @@ def load_source(source: str | Path, **reading: Any) -> KnowledgeGraph:
     names = {"shares": "split", "split_seed": "split_seed"}
     split = {name: given.pop(option) for option, name in names.items() if option in given}
     return load(source, options=ReadOptions(**given), progress=DownloadBar(), **split)
+
+
+def open_run(path: Path) -> Run:
+    """The run in a folder; a line on standard error tells of one that has not finished."""
+    from dglkgmix.run import Run
+
+    run = Run.open(path)
+    if not run.finished:
+        click.echo(f"Warning: {printable(run.warning)}", err=True)
+    return run
 
 
 def json_option(command: Callable[..., T]) -> Callable[..., T]:

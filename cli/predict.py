@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dglkgmix.cli.columns import aligned
-from dglkgmix.cli.common import emit_json, json_option, printable
+from dglkgmix.cli.common import emit_json, json_option, open_run, printable
 from dglkgmix.cli.outputs import OUT_FILE, check_new, overwrite_option
 from dglkgmix.errors import ConfigError, UnknownNameError
 
@@ -135,11 +135,10 @@ def _predictor(path: Path, bins: Any, out: Path | None) -> Predictor:
     from dglkgmix.evaluation.model_scorer import ModelScorer
     from dglkgmix.prediction import Predictor
     from dglkgmix.prediction_files import check_ending
-    from dglkgmix.run import Run
 
     if out is not None:
         check_ending(out)
-    run = Run.open(path)
+    run = open_run(path)
     if 0 < len(run.kg.valid) < _FEW:
         click.echo(
             f"Warning: probabilities were fitted on {len(run.kg.valid)} validation triples, "

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dglkgmix.cli.common import load_source
+from dglkgmix.cli.common import load_source, open_run
 from dglkgmix.errors import ConfigError, DataError
 
 if TYPE_CHECKING:
@@ -114,10 +114,9 @@ def find_subject(run: Path | None, options: Options) -> Subject:
 
 def _run(path: Path, options: Options) -> Subject:
     from dglkgmix.evaluation.model_scorer import ModelScorer
-    from dglkgmix.run import Run
 
     _refuse(options, "RUN, which holds its own triples", ("data", *_READING))
-    run = Run.open(path)
+    run = open_run(path)
     scorer = ModelScorer(run.model)
     model = Model(
         scorer=scorer,
