@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -40,8 +39,9 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
     "--out",
     type=OUT_FILE,
     metavar="FILE",
-    help="Write answers to .csv, .tsv, .jsonl or .parquet. In .csv and .tsv a name that a "
-    "spreadsheet would take for a formula gets a leading apostrophe.",
+    help="Write answers to .csv, .tsv or .parquet, a row each, or to .jsonl, an object a query as "
+    "--json prints it. In .csv and .tsv a name that a spreadsheet would take for a formula gets a "
+    "leading apostrophe.",
 )
 @overwrite_option("an existing file of answers")
 @click.option("--bins", default="1,10,50", metavar="A,B,…", help="Edges of the degree bins.")
@@ -84,7 +84,7 @@ def predict(
     if out is not None:
         _write(out, [found])
     elif as_json:
-        emit_json(_plain(found))
+        emit_json(found.to_dict())
     else:
         click.echo(_page(found))
 
@@ -161,15 +161,6 @@ def _write(out: Path, predictions: list[Prediction]) -> None:
     click.echo(
         f"{answers:,} answers to {len(predictions):,} queries: {printable(str(out))}", err=True
     )
-
-
-def _plain(prediction: Prediction) -> dict[str, Any]:
-    return {
-        "query": asdict(prediction.query),
-        "asked": prediction.query.asked,
-        "answers": [asdict(answer) for answer in prediction.answers],
-        "warnings": prediction.warnings,
-    }
 
 
 def _page(prediction: Prediction) -> str:
