@@ -28,7 +28,8 @@ from dglkgmix.errors import ConfigError
 def export(run: Path, *, form: str, out: Path, overwrite: bool) -> None:
     """Write the entity and relation vectors of RUN with their names.
 
-    Relations stand there twice: as they are, then reciprocal, which the model asks for heads.
+    Relations are there twice: as they are, then reciprocal, for queries of heads. In
+    relations.parquet the column reciprocal tells which; relations.npy has them in its second half.
     """
     from dglkgmix.evaluation.vectors import export_vectors
 
