@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import hashlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -127,7 +127,7 @@ class Search:
 
 def starting_point(
     space: Space,
-    data: Mapping[str, Any],
+    data: dict[str, Any],
     recipe: str | None = None,
     overrides: Sequence[str] = (),
 ) -> Config:

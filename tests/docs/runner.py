@@ -142,9 +142,14 @@ def _in_its_own_process(arguments: list[str]) -> tuple[int, str]:
 def check(printed: str, shown: str, block: Block, what: str, *, status: int = 0) -> None:
     """AssertionError where a command failed without a shown error, or printed something else."""
     loose = not what.startswith(_EXACT)
-    expected = [_normal(line, loose) for line in shown.splitlines() if line.strip()]
-    lines = [line for line in printed.splitlines() if not line.startswith(_BELOW_POPULARITY)]
-    found = [_normal(line, loose) for line in lines if line.strip()]
+    expected, found = (
+        [
+            _normal(line, loose)
+            for line in text.splitlines()
+            if line.strip() and not line.startswith(_BELOW_POPULARITY)
+        ]
+        for text in (shown, printed)
+    )
     if (status != 0) != any(line.startswith("Error: ") for line in expected):
         raise AssertionError(f"{block.where}: {what}: exit status {status}\n{printed}")
     if not expected:
