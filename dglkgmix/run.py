@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -66,7 +67,7 @@ class Run:
             return ""
         return (
             f"{self.path}: the training has not finished; this is about its best weights so far. "
-            f"Go on with: dglkgmix train --resume --out {self.path}"
+            f"Go on with: dglkgmix train --resume --out {shlex.quote(str(self.path))}"
         )
 
     def __repr__(self) -> str:
@@ -113,7 +114,7 @@ class Run:
         if not self.finished:
             raise CheckpointError(
                 f"{self.path}: the training has not finished; "
-                f"go on with: dglkgmix train --resume --out {self.path}"
+                f"go on with: dglkgmix train --resume --out {shlex.quote(str(self.path))}"
             )
         stored = self.folder.read(run_files.METRICS)
         try:

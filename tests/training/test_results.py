@@ -85,17 +85,16 @@ def test_a_result_tells_its_length_in_a_line(
 
 
 def test_popularity_is_ranked_on_the_split_that_counts(tmp_path: Path) -> None:
-    """By hand: "c" answers (?, r) twice in training, "b" once, the others never."""
+    """Training has the tails c twice and b once, and the heads a, b and d once each."""
     train_rows = [("a", "r", "c"), ("b", "r", "c"), ("d", "r", "b")]
     valid, test = [("c", "r", "c")], [("a", "r", "b")]
     small = settings("training.epochs=1", "training.batch_size=2", "model.decoder=distmult")
-    # (a, r, ?): known c is left out, so b is first: 1. (?, r, b): d is known, and a ties with c at
-    # degree 1 and 0... heads of r: a, b, d have degree 1, c has 0; of a, b, c one ties: 1.5.
+    # (a, r, ?): c is known, so b is first. (?, r, b): d is known, a and b tie: 1.5.
     kg = KnowledgeGraph.from_names(train_rows, valid, test)
     result = train(kg, small, tmp_path / "both")
     assert result.popularity_mrr == pytest.approx((1 + 1 / 1.5) / 2)
     assert result.mrr == result.test["overall"]["mrr"]
-    # (c, r, ?): c is first of all: 1. (?, r, c): a and b are known; d is before c: 2.
+    # (c, r, ?): c is first. (?, r, c): a and b are known, and d is before c: 2.
     kg = KnowledgeGraph.from_names(train_rows, valid)
     result = train(kg, small, tmp_path / "valid")
     assert result.popularity_mrr == pytest.approx((1 + 1 / 2) / 2)
