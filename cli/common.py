@@ -14,6 +14,7 @@ import click
 
 if TYPE_CHECKING:
     from dglkgmix.kg.graph import KnowledgeGraph
+    from dglkgmix.run import Run
 
 T = TypeVar("T")
 DELIMITERS = {"tab": "\t", "\\t": "\t", "comma": ",", "space": " "}
@@ -24,24 +25,9 @@ FORMATS = ["tsv", "csv", "parquet", "ntriples", "turtle"]
 
 def source_options(command: Callable[..., T]) -> Callable[..., T]:
     """Adds the reading options; the command gets them by name, None for what was not given."""
-    return reading_options("--split")(command)
-
-
-def reading_options(shares: str) -> Callable[[Callable[..., T]], Callable[..., T]]:
-    """``source_options`` for a command whose own ``--split`` names a split to look at.
-
-    Args:
-        shares: the option for the shares of one file; the command gets ``split`` from "--split",
-            ``shares`` from "--shares".
-    """
-
-    def decorate(command: Callable[..., T]) -> Callable[..., T]:
-        options = [*_SOURCE_OPTIONS, click.option(shares, **_SHARES), _SPLIT_SEED]
-        for option in reversed(options):
-            command = option(command)
-        return command
-
-    return decorate
+    for option in reversed(_SOURCE_OPTIONS):
+        command = option(command)
+    return command
 
 
 def load_source(source: str | Path, **reading: Any) -> KnowledgeGraph:
@@ -49,16 +35,27 @@ def load_source(source: str | Path, **reading: Any) -> KnowledgeGraph:
 
     Args:
         source: the command's SOURCE.
-        **reading: ``columns``, ``header``, ``delimiter``, ``format``, ``split`` and ``split_seed``;
-            None leaves the library's default in force.
+        **reading: ``columns``, ``header``, ``delimiter``, ``format``, ``shares`` and
+            ``split_seed``; None leaves the library's default in force.
     """
     from dglkgmix.cli.download_bar import DownloadBar
     from dglkgmix.kg.readers import ReadOptions
     from dglkgmix.kg.sources import load
 
     given = {name: value for name, value in reading.items() if value is not None}
-    split = {name: given.pop(name) for name in ("split", "split_seed") if name in given}
+    names = {"shares": "split", "split_seed": "split_seed"}
+    split = {name: given.pop(option) for option, name in names.items() if option in given}
     return load(source, options=ReadOptions(**given), progress=DownloadBar(), **split)
+
+
+def open_run(path: Path) -> Run:
+    """The run in a folder; a line on standard error tells of one that has not finished."""
+    from dglkgmix.run import Run
+
+    run = Run.open(path)
+    if not run.finished:
+        click.echo(f"Warning: {printable(run.warning)}", err=True)
+    return run
 
 
 def json_option(command: Callable[..., T]) -> Callable[..., T]:
@@ -122,7 +119,7 @@ def _parse_columns(
     return columns
 
 
-def _parse_split(
+def _parse_shares(
     context: click.Context, parameter: click.Parameter, value: str | None
 ) -> tuple[float, ...] | None:
     if value is None:
@@ -169,12 +166,13 @@ _SOURCE_OPTIONS = [
         type=click.Choice(FORMATS),
         help="How the file is written. [default: by file name]",
     ),
+    click.option(
+        "--shares",
+        callback=_parse_shares,
+        metavar="A,B,C",
+        help="Shares of train, valid and test of one file. [default: 0.8,0.1,0.1]",
+    ),
+    click.option(
+        "--split-seed", type=int, help="Seed of that split, never the training's. [default: 0]"
+    ),
 ]
-_SHARES: dict[str, Any] = {
-    "callback": _parse_split,
-    "metavar": "A,B,C",
-    "help": "Shares of train, valid and test of one file. [default: 0.8,0.1,0.1]",
-}
-_SPLIT_SEED = click.option(
-    "--split-seed", type=int, help="Seed of that split, never the training's. [default: 0]"
-)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from dglkgmix.cli.common import emit_json, json_option
+from dglkgmix.cli.common import emit_json, json_option, open_run
 from dglkgmix.errors import ConfigError, DataError
 
 if TYPE_CHECKING:
@@ -58,14 +58,13 @@ def compare(runs: tuple[str, ...], *, split: str, bins: str, as_json: bool) -> N
 def rank_tables(path: Path, split: str) -> list[RankTable]:
     """One table a seed: of a run, of the runs that a folder holds, or a rank table's file."""
     from dglkgmix.evaluation.rank_table import RankTable
-    from dglkgmix.run import Run
 
     if path.is_file():
         return [RankTable.from_bytes(path.read_bytes(), path)]
     if (path / "manifest.json").exists():
-        return [Run.open(path).rank_table(split)]
+        return [open_run(path).rank_table(split)]
     inner = sorted(file.parent for file in path.glob("*/manifest.json"))
-    runs = [Run.open(folder) for folder in inner or [path]]
+    runs = [open_run(folder) for folder in inner or [path]]
     _check_one_setting(path, runs)
     return [run.rank_table(split) for run in runs]
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from dglkgmix.cli.common import emit_json, json_option, reading_options
+from dglkgmix.cli.common import emit_json, json_option, printable, source_options
 from dglkgmix.cli.outputs import OUT_FILE, check_new, overwrite_option
 
 KINDS = [
@@ -57,7 +57,7 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
 )
 @overwrite_option("an existing file of ranks")
 @click.option("--block", type=click.IntRange(min=1), help="Rank anew, so many scores at once.")
-@reading_options("--shares")
+@source_options
 @json_option
 def evaluate(run: Path | None, *, as_json: bool, **options: Any) -> None:
     """Say how good RUN is on test triples, where it is good, and how far to trust its scores.
@@ -79,6 +79,7 @@ def evaluate(run: Path | None, *, as_json: bool, **options: Any) -> None:
     groups = {kind: details(subject.table, subject.kg, kind) for kind in options["by"]}
     if options["write_ranks"] is not None:
         write_atomic(options["write_ranks"], subject.table.to_bytes())
+        click.echo(printable(f"Ranks: {options['write_ranks']}"), err=True)
     if as_json:
         emit_json(found | ({"by": groups} if groups else {}))
         return

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from dglkgmix.cli.columns import aligned
-from dglkgmix.cli.common import emit_json, json_option, printable
+from dglkgmix.cli.common import emit_json, json_option, open_run, printable
 from dglkgmix.cli.outputs import OUT_FILE, check_new, overwrite_option
 from dglkgmix.errors import ConfigError, UnknownNameError
 
@@ -40,8 +39,9 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
     "--out",
     type=OUT_FILE,
     metavar="FILE",
-    help="Write answers to .csv, .tsv, .jsonl or .parquet. In .csv and .tsv a name that a "
-    "spreadsheet would take for a formula gets a leading apostrophe.",
+    help="Write answers to .csv, .tsv or .parquet, a row each, or to .jsonl, an object a query as "
+    "--json prints it. In .csv and .tsv a name that a spreadsheet would take for a formula gets a "
+    "leading apostrophe.",
 )
 @overwrite_option("an existing file of answers")
 @click.option("--bins", default="1,10,50", metavar="A,B,…", help="Edges of the degree bins.")
@@ -84,7 +84,7 @@ def predict(
     if out is not None:
         _write(out, [found])
     elif as_json:
-        emit_json(_plain(found))
+        emit_json(found.to_dict())
     else:
         click.echo(_page(found))
 
@@ -135,11 +135,10 @@ def _predictor(path: Path, bins: Any, out: Path | None) -> Predictor:
     from dglkgmix.evaluation.model_scorer import ModelScorer
     from dglkgmix.prediction import Predictor
     from dglkgmix.prediction_files import check_ending
-    from dglkgmix.run import Run
 
     if out is not None:
         check_ending(out)
-    run = Run.open(path)
+    run = open_run(path)
     if 0 < len(run.kg.valid) < _FEW:
         click.echo(
             f"Warning: probabilities were fitted on {len(run.kg.valid)} validation triples, "
@@ -162,15 +161,6 @@ def _write(out: Path, predictions: list[Prediction]) -> None:
     click.echo(
         f"{answers:,} answers to {len(predictions):,} queries: {printable(str(out))}", err=True
     )
-
-
-def _plain(prediction: Prediction) -> dict[str, Any]:
-    return {
-        "query": asdict(prediction.query),
-        "asked": prediction.query.asked,
-        "answers": [asdict(answer) for answer in prediction.answers],
-        "warnings": prediction.warnings,
-    }
 
 
 def _page(prediction: Prediction) -> str:

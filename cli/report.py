@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from dglkgmix.cli.common import printable
+from dglkgmix.cli.common import open_run, printable
 from dglkgmix.cli.outputs import OUT_FILE, check_new, overwrite_option
 
 
@@ -34,5 +34,5 @@ def report(runs: tuple[Path, ...], out: Path, *, split: str, bins: str, overwrit
     from dglkgmix.report.page import write_report
 
     check_new(out, "--out", overwrite=overwrite)
-    write_report(runs, out, split=split, bins=DegreeBins.parse(bins))
+    write_report([open_run(run) for run in runs], out, split=split, bins=DegreeBins.parse(bins))
     click.echo(printable(f"Report: {out}"))

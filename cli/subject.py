@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dglkgmix.cli.common import load_source
+from dglkgmix.cli.common import load_source, open_run
 from dglkgmix.errors import ConfigError, DataError
 
 if TYPE_CHECKING:
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from dglkgmix.kg.graph import KnowledgeGraph
 
 Options = dict[str, Any]
+_READING = ("columns", "header", "delimiter", "format", "shares", "split_seed")
 
 
 @dataclass
@@ -113,11 +114,9 @@ def find_subject(run: Path | None, options: Options) -> Subject:
 
 def _run(path: Path, options: Options) -> Subject:
     from dglkgmix.evaluation.model_scorer import ModelScorer
-    from dglkgmix.run import Run
 
-    sources = ("data", "columns", "header", "delimiter", "format", "shares", "split_seed")
-    _refuse(options, "RUN, which holds its own triples", sources)
-    run = Run.open(path)
+    _refuse(options, "RUN, which holds its own triples", ("data", *_READING))
+    run = open_run(path)
     scorer = ModelScorer(run.model)
     model = Model(
         scorer=scorer,
@@ -165,10 +164,7 @@ def _ranker(scorer: Scorer, kg: KnowledgeGraph, options: Options) -> Callable[[s
 def _data(options: Options, option: str) -> KnowledgeGraph:
     if options["data"] is None:
         raise ConfigError(f"{option} needs --data SOURCE: the graph whose triples are ranked")
-    reading = {name: options[name] for name in ("columns", "header", "delimiter", "format")}
-    return load_source(
-        options["data"], **reading, split=options["shares"], split_seed=options["split_seed"]
-    )
+    return load_source(options["data"], **{name: options[name] for name in _READING})
 
 
 def _refuse(options: Options, subject: str, names: tuple[str, ...]) -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dglkgmix.cli.common import emit_json, json_option, printable
+from dglkgmix.cli.common import emit_json, json_option, printable, source_options
 from dglkgmix.cli.outputs import OUT_FOLDER, NonEmpty, overwrite_option
 from dglkgmix.errors import ConfigError
 
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 @overwrite_option("the best recipe of another search in --out; its trials stay")
 @click.option("--show-space", is_flag=True, help="Print the space file and stop.")
 @click.option("--quiet", is_flag=True, help="No progress on standard error.")
+@source_options
 @json_option
 def tune(source: str | None, space: str, **options: Any) -> None:
     """Search for the settings of a model on SOURCE with Optuna, by validation.
@@ -77,10 +78,13 @@ def tune(source: str | None, space: str, **options: Any) -> None:
 def _search(text: str, source: str, where: str, options: dict[str, Any]) -> dict[str, Any]:
     from dglkgmix.experiments.space import parse_space
     from dglkgmix.experiments.tune import Search, search, starting_point
+    from dglkgmix.training.flags import READING
 
     space = parse_space(text, where)
+    given = {option: options[flag] for flag, option in READING.items() if options[flag] is not None}
+    data = {"data.source": source, **given}
     plan = Search(
-        starting_point(space, source, options["recipe"], options["sets"]),
+        starting_point(space, data, options["recipe"], options["sets"]),
         space,
         _goal(options["objective"], options["weight"]),
         options["out"],

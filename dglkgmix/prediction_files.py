@@ -83,8 +83,9 @@ def rows(predictions: Iterable[Prediction]) -> Iterator[dict[str, Any]]:
 def write_answers(path: str | Path, predictions: Iterable[Prediction]) -> None:
     """Write a ``.csv``, ``.tsv``, ``.jsonl`` or ``.parquet`` file, whole or not at all.
 
-    In the first two, a name that a spreadsheet would take for a formula gets a leading
-    apostrophe; the others keep every name to the letter.
+    A line of ``.jsonl`` is a query with its answers, :meth:`Prediction.to_dict`; a row of the
+    others is an answer, :func:`rows`. In ``.csv`` and ``.tsv`` a name that a spreadsheet would
+    take for a formula gets a leading apostrophe; the others keep every name to the letter.
 
     Raises:
         ConfigError: another ending.
@@ -92,13 +93,13 @@ def write_answers(path: str | Path, predictions: Iterable[Prediction]) -> None:
     """
     path = Path(path)
     check_ending(path)
-    table = list(rows(predictions))
-    if path.suffix == ".parquet":
-        data = _parquet(table)
-    elif path.suffix == ".jsonl":
-        data = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in table).encode()
+    if path.suffix == ".jsonl":
+        lines = (json.dumps(p.to_dict(), ensure_ascii=False) for p in predictions)
+        data = "".join(f"{line}\n" for line in lines).encode()
+    elif path.suffix == ".parquet":
+        data = _parquet(list(rows(predictions)))
     else:
-        data = _delimited(table, DELIMITERS[path.suffix])
+        data = _delimited(list(rows(predictions)), DELIMITERS[path.suffix])
     write_atomic(path, data)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -59,6 +60,20 @@ class Run:
         """Whether training came to its end."""
         return self.folder.has(run_files.METRICS)
 
+    @property
+    def warning(self) -> str:
+        """What whoever reads figures of an interrupted run must know; empty for a finished one."""
+        if self.finished:
+            return ""
+        return (
+            f"{self.path}: the training has not finished; this is about its best weights so far. "
+            f"Go on with: dglkgmix train --resume --out {shlex.quote(str(self.path))}"
+        )
+
+    def __repr__(self) -> str:
+        state = "finished" if self.finished else "not finished"
+        return f"{type(self).__name__}({self.path}, {state})"
+
     @cached_property
     def config(self) -> Config:
         """The settings, nothing left at "auto"."""
@@ -99,7 +114,7 @@ class Run:
         if not self.finished:
             raise CheckpointError(
                 f"{self.path}: the training has not finished; "
-                f"go on with: dglkgmix train --resume --out {self.path}"
+                f"go on with: dglkgmix train --resume --out {shlex.quote(str(self.path))}"
             )
         stored = self.folder.read(run_files.METRICS)
         try:

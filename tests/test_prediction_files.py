@@ -84,9 +84,25 @@ def test_exact_formats_keep_names_to_the_letter(tmp_path, predictions):
     table = pq.read_table(tmp_path / "answers.parquet")
     assert table.column_names == list(COLUMNS)
     assert table.to_pylist() == expected(WILD)
-    write_answers(tmp_path / "answers.jsonl", predictions)
+
+
+def test_a_line_of_json_is_a_query(tmp_path, predictions):
+    write_answers(tmp_path / "answers.jsonl", [*predictions, Prediction(Query("a", "r"), [], [])])
     lines = (tmp_path / "answers.jsonl").read_text(encoding="utf-8").splitlines()
-    assert [json.loads(line) for line in lines] == expected(WILD)
+    first, second, empty = map(json.loads, lines)
+    shared = {"degree": 3, "bin": "low", "known": True, "trained": False}
+    assert first == {
+        "query": {"head": "a", "relation": "r", "tail": None},
+        "asked": "tail",
+        "answers": [
+            {"name": WILD, "score": 1.5, "probability": 0.75} | shared,
+            {"name": "b, c", "score": -2.0, "probability": None} | shared,
+        ],
+        "warnings": [],
+    }
+    assert (second["asked"], second["answers"][0]["name"]) == ("head", "é")
+    assert second["warnings"] == ["untrained"]
+    assert (empty["asked"], empty["answers"]) == ("tail", [])
 
 
 @pytest.mark.parametrize(("ending", "delimiter"), [("csv", ","), ("tsv", "\t")])

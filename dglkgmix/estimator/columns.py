@@ -49,6 +49,40 @@ def as_column(y: Any) -> Array:
     return _named(values, "tail")
 
 
+def with_tails(columns: list[Array], y: Any) -> list[Array]:
+    """Three columns: X's own, or X's two and y.
+
+    Raises:
+        DataError: tails twice, not at all, or not as many as rows.
+    """
+    if len(columns) == 3:
+        if y is not None:
+            raise DataError("X has three columns, tails among them: leave y out")
+        return columns
+    if y is None:
+        raise DataError("X has two columns, head and relation: pass the tails as y")
+    tails = as_column(y)
+    if len(tails) != len(columns[0]):
+        raise DataError(f"X has {len(columns[0])} rows and y {len(tails)}: they must be as many")
+    return [*columns, tails]
+
+
+def as_weights(sample_weight: Any, count: int) -> Array:
+    """Weights (count,) as float64.
+
+    Raises:
+        DataError: another shape, a negative or infinite weight, or nothing but zeros.
+    """
+    weights = np.asarray(sample_weight, dtype=np.float64)
+    if weights.shape != (count,):
+        raise DataError(f"sample_weight must have the shape ({count},), not {weights.shape}")
+    if not np.isfinite(weights).all() or (weights < 0).any():
+        raise DataError("sample_weight must be finite and not negative")
+    if not weights.any():
+        raise DataError("sample_weight: all weights are zero, so there is nothing to learn from")
+    return weights
+
+
 def _length(X: Any) -> int:
     return int(X.shape[0]) if hasattr(X, "shape") else len(X)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,12 +14,20 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from dglkgmix.errors import ConfigError, DataError, UnknownNameError
 from dglkgmix.estimator import ranks as ranking
-from dglkgmix.estimator.columns import Array, Names, as_column, split_columns
+from dglkgmix.estimator.columns import (
+    ROLES,
+    Array,
+    Names,
+    as_weights,
+    split_columns,
+    with_tails,
+)
 from dglkgmix.estimator.defaults import parameter_defaults
 from dglkgmix.estimator.holdout import hold_out
 from dglkgmix.estimator.options import from_config, to_config
 from dglkgmix.estimator.packed import PackedRun
 from dglkgmix.evaluation.model_scorer import ModelScorer
+from dglkgmix.evaluation.ranking import BLOCK, MAX_ROWS
 from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.training.launch import train
 from dglkgmix.training.progress import make_progress
@@ -28,7 +37,8 @@ class TopK(NamedTuple):
     """Best answers to n queries, best first.
 
     Attributes:
-        tails: (n, k) object, names as in ``classes_``; None where fewer than k were left.
+        tails: (n, k) object, names as in ``classes_``; None where fewer than k were left. With k
+            above the number of entities E there are E columns, all the answers there are.
         scores: (n, k) float, NaN there.
         probabilities: (n, k) float, calibrated; NaN there, and everywhere without validation.
     """
@@ -151,7 +161,7 @@ class KGCompleter(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             entities=Names(self.classes_).strings(),
             relations=Names(self.relations_).strings(),
         )
-        weights = None if sample_weight is None else _weights(sample_weight, len(triples))[kept]
+        weights = None if sample_weight is None else as_weights(sample_weight, len(triples))[kept]
         with tempfile.TemporaryDirectory(prefix="dglkgmix-") as folder:
             out = Path(folder) / "run"
             progress = make_progress(quiet=not self.verbose)
@@ -167,14 +177,16 @@ class KGCompleter(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         Raises:
             UnknownNameError: a name that ``fit`` has not seen, with close matches.
         """
-        best = self.decision_function(X).argmax(1)
-        return np.asarray(self.classes_[best])
+        best = [scores.argmax(1) for _, scores in self._blocks(*self._query_ids(X))]
+        return np.asarray(self.classes_[np.concatenate([*best, np.empty(0, np.int64)])])
 
     def decision_function(self, X: Any) -> Array:
         """Scores (n, E) of every tail, columns as ``classes_``."""
         heads, relations = self._query_ids(X)
-        scorer = self._scorer()
-        return scorer.scores(scorer.query(heads, relations), 0, len(self.classes_)).cpu().numpy()
+        found = np.empty((len(heads), len(self.classes_)), dtype=np.float32)
+        for rows, scores in self._blocks(heads, relations):
+            found[rows] = scores
+        return found
 
     def predict_proba(self, X: Any) -> Array:
         """Probability (n, E) that each triple holds, by Platt scaling on the held-out triples.
@@ -196,19 +208,22 @@ class KGCompleter(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """The k best tails of each query; with ``new_only`` those not seen in ``fit``.
 
         Raises:
-            ConfigError: k is below 1 or above the number of entities.
+            ConfigError: k is below 1.
         """
         heads, relations = self._query_ids(X)
-        if not 1 <= k <= len(self.classes_):
-            raise ConfigError(f"k must be in 1 … {len(self.classes_)}, not {k}")
-        scores = torch.from_numpy(self.decision_function(X))
-        if new_only:
-            scores[self.run_.kg.known_index.tails_of(heads, relations)] = -torch.inf
-        best = scores.topk(k)
-        values, found = best.values.double().numpy(), np.isfinite(best.values.numpy())
-        tails = self.classes_.astype(object)[best.indices.numpy()]
-        tails[~found] = None
-        values = np.where(found, values, np.nan)
+        if k < 1:
+            raise ConfigError(f"k must be at least 1, not {k}: it is the number of answers")
+        shape = len(heads), min(k, len(self.classes_))
+        tails, values = np.full(shape, None, dtype=object), np.full(shape, np.nan)
+        for rows, block in self._blocks(heads, relations):
+            scores = torch.from_numpy(block)
+            if new_only:
+                known = self.run_.kg.known_index.tails_of(heads[rows], relations[rows])
+                scores[known] = -torch.inf
+            best, places = (part.numpy() for part in scores.topk(shape[1]))
+            left = np.isfinite(best)
+            tails[rows][left] = self.classes_[places[left]]
+            values[rows][left] = best[left]
         platt = self.run_.calibration()
         chances = np.full_like(values, np.nan) if platt is None else platt.probability(values)
         return TopK(tails, values, chances)
@@ -245,28 +260,31 @@ class KGCompleter(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return float((1 / ranks).mean())
 
     def transform(self, X: Any) -> Array:
-        """Vectors (n, 2D or 3D): those of head, relation and, with three columns, tail.
+        """Vectors (n, D, 2D or 3D): those of head, relation and, with three columns, tail.
+
+        X has the columns that ``fit`` was given, or one of entities alone, (n, 1): their vectors
+        are features for a later step, as in ``make_pipeline(FrozenEstimator(fitted), ...)``.
 
         Raises:
             UnknownNameError: a name that ``fit`` has not seen.
         """
-        columns = self._columns(X, (self.n_features_in_,))
-        ids = self._known_ids(columns)
+        ids = self._known_ids(self._columns(X, (1, self.n_features_in_)))
         vectors = self._scorer().vectors
-        parts = [vectors.entity(ids[0]), vectors.relation(ids[1])]
+        parts = [vectors.entity(ids[0])]
+        parts += [vectors.relation(column) for column in ids[1:2]]
         parts += [vectors.entity(column) for column in ids[2:]]
         with torch.no_grad():
             return torch.cat(parts, 1).cpu().numpy()
 
     def get_feature_names_out(self, input_features: Any = None) -> Array:
-        """Names of :meth:`transform`'s columns: head_0 …, relation_0 …, tail_0 … ."""
+        """Names of :meth:`transform`'s columns: head_0, …; for one input feature entity_0, … ."""
         check_is_fitted(self)
+        one = input_features is not None and len(input_features) == 1
+        roles = ("entity",) if one else ROLES[: self.n_features_in_]
         vectors = self._scorer().vectors
-        sizes = [vectors.entities.shape[1], vectors.relations.shape[1], vectors.entities.shape[1]]
-        roles = ("head", "relation", "tail")[: self.n_features_in_]
-        names = [
-            f"{role}_{i}" for role, size in zip(roles, sizes, strict=False) for i in range(size)
-        ]
+        tables = {"relation": vectors.relations}
+        sizes = [(role, tables.get(role, vectors.entities).shape[1]) for role in roles]
+        names = [f"{role}_{i}" for role, size in sizes for i in range(size)]
         return np.asarray(names, dtype=object)
 
     def save(self, run: str | Path, *, overwrite: bool = False) -> None:
@@ -305,7 +323,7 @@ class KGCompleter(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             raise ConfigError(f"validation must be in [0, 1), not {self.validation!r}")
 
     def _fit_columns(self, X: Any, y: Any) -> list[Array]:
-        columns = _with_tails(split_columns(X, (2, 3)), y)
+        columns = with_tails(split_columns(X, (2, 3)), y)
         if len(columns[0]) == 0:
             raise DataError("X holds no triples: there is nothing to fit")
         validate_data(self, X, skip_check_array=True)
@@ -328,7 +346,7 @@ class KGCompleter(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def _triples(self, X: Any, y: Any) -> tuple[Array, list[Array]]:
         check_is_fitted(self)
-        columns = _with_tails(self._columns(X, (2, 3)), y)
+        columns = with_tails(self._columns(X, (2, 3)), y)
         return self._ids(columns), columns
 
     def _known_ids(self, columns: list[Array]) -> list[torch.Tensor]:
@@ -352,6 +370,17 @@ class KGCompleter(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         heads, relations = self._known_ids(self._columns(X, (2, 3))[:2])
         return heads, relations
 
+    def _blocks(
+        self, heads: torch.Tensor, relations: torch.Tensor
+    ) -> Iterator[tuple[slice, Array]]:
+        """Scores (B, E) of B rows at a time: memory does not grow with the number of rows."""
+        scorer, entities = self._scorer(), len(self.classes_)
+        size = max(1, min(BLOCK // entities, MAX_ROWS))
+        for start in range(0, len(heads), size):
+            rows = slice(start, start + size)
+            query = scorer.query(heads[rows], relations[rows])
+            yield rows, scorer.scores(query, 0, entities).cpu().numpy()
+
     def _scorer(self) -> ModelScorer:
         if self._cache is None:
             self._cache = ModelScorer(self.run_.model)
@@ -367,28 +396,3 @@ class KGCompleter(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         tags.input_tags.categorical = True
         tags.target_tags.required = False
         return tags
-
-
-def _with_tails(columns: list[Array], y: Any) -> list[Array]:
-    """Three columns: X's own, or X's two and y."""
-    if len(columns) == 3:
-        if y is not None:
-            raise DataError("X has three columns, tails among them: leave y out")
-        return columns
-    if y is None:
-        raise DataError("X has two columns, head and relation: pass the tails as y")
-    tails = as_column(y)
-    if len(tails) != len(columns[0]):
-        raise DataError(f"X has {len(columns[0])} rows and y {len(tails)}: they must be as many")
-    return [*columns, tails]
-
-
-def _weights(sample_weight: Any, count: int) -> Array:
-    weights = np.asarray(sample_weight, dtype=np.float64)
-    if weights.shape != (count,):
-        raise DataError(f"sample_weight must have the shape ({count},), not {weights.shape}")
-    if not np.isfinite(weights).all() or (weights < 0).any():
-        raise DataError("sample_weight must be finite and not negative")
-    if not weights.any():
-        raise DataError("sample_weight: all weights are zero, so there is nothing to learn from")
-    return weights

@@ -128,22 +128,30 @@ class Search:
 
 
 def starting_point(
-    space: Space, source: str, recipe: str | None = None, overrides: Sequence[str] = ()
+    space: Space,
+    data: dict[str, Any],
+    recipe: str | None = None,
+    overrides: Sequence[str] = (),
 ) -> Config:
-    """The settings that trials start from: recipe, ``[settings]`` of the space, then overrides.
+    """The settings that trials start from: recipe, ``[settings]`` of the space, data, overrides.
+
+    Args:
+        space: what is searched over, and what all trials share.
+        data: ``data.source``, and the options that say how it is read.
+        recipe: a recipe's name, in place of the space's.
+        overrides: ``table.option=value`` strings.
 
     Raises:
         ConfigError: a value that an option cannot take, or an override of what is searched over.
     """
     name = recipe or space.recipe
     config = Config() if name is None else load_recipe(name)
-    options = space.settings | {"data.source": source}
-    config = set_options(config, options, where="[settings]")
+    config = set_options(config, space.settings | data, where="[settings]")
     validate(config)
     for option in (text.partition("=")[0].strip() for text in overrides):
         if option in space.choices:
             raise ConfigError(f"--set {option}: it is searched over, in [space]: leave it out")
-    config = overridden(config, overrides, ["data.source"])
+    config = overridden(config, overrides, data)
     validate_alone(config)
     return config
 

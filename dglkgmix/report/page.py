@@ -33,18 +33,19 @@ class Figure:
 
 
 def write_report(
-    runs: Sequence[Path], out: Path, *, split: str = "test", bins: DegreeBins | None = None
+    runs: Sequence[Path | Run], out: Path, *, split: str = "test", bins: DegreeBins | None = None
 ) -> None:
     """Write the page of one or several runs on the same data to ``out``.
 
     The first run is the one that others are compared with.
 
     Raises:
-        CheckpointError: a run that is missing, damaged or has not finished.
+        CheckpointError: a run that is missing, damaged or has no weights yet.
         DataError: runs on different data, or a split without triples.
         StorageError: ``out`` cannot be written.
     """
-    text = render([Run.open(path) for path in runs], split=split, bins=bins or DegreeBins())
+    opened = [run if isinstance(run, Run) else Run.open(run) for run in runs]
+    text = render(opened, split=split, bins=bins or DegreeBins())
     write_atomic(out, text.encode())
 
 

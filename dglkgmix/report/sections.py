@@ -83,6 +83,7 @@ def results_section(
         f"“{tables.YARDSTICK}” ranks answers by how often training has them with the relation."
     )
     blocks: tuple[Block, ...] = (
+        *(Text(f"Warning: {s.run.warning}") for s in subjects if not s.run.finished),
         Grid(tables.overall_table(subjects, yardstick), note),
         Row((figure, Grid(tables.bins_table(subjects, bins, yardstick)))),
         Fold("Heads and tails apart", (Grid(tables.directions_table(subjects)),)),

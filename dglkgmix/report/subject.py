@@ -62,7 +62,7 @@ def read_subjects(runs: Sequence[Run], split: str, bins: DegreeBins) -> list[Sub
 
     Raises:
         DataError: the split holds no triples.
-        CheckpointError: a run that has not finished, or whose folder is damaged.
+        CheckpointError: a run that has no weights yet, or whose folder is damaged.
     """
     names = unique_names([run.path for run in runs])
     return [
@@ -98,7 +98,6 @@ def popularity_table(kg: KnowledgeGraph, split: str, block: int) -> RankTable:
 def _subject(run: Run, name: str, place: int, split: str, bins: DegreeBins) -> Subject:
     if not len(run.kg.split(split)):
         raise DataError(f"{run.path}: its {split} split holds no triples to report on")
-    _ = run.metrics  # An interrupted run is refused before anything is computed.
     table = run.rank_table(split)
     encoder = run.model.encoder
     return Subject(

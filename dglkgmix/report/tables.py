@@ -237,7 +237,7 @@ def digests_table(subjects: Sequence[Subject]) -> Table:
         [
             run_cell(s),
             Cell(str(s.run.config.runtime.seed), ("number",)),
-            Cell(f"{s.run.metrics['best_epoch']:,}", ("number",)),
+            Cell(f"{s.run.metrics['best_epoch']:,}" if s.run.finished else DASH, ("number",)),
             Cell(hashlib.sha256(s.table.to_bytes()).hexdigest(), ("code", "digest")),
         ]
         for s in subjects

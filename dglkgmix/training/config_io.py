@@ -192,10 +192,18 @@ def _toml(value: Any) -> str:
 
 
 def _close(name: str, known: Iterable[str]) -> str:
-    known = list(known)
-    near = difflib.get_close_matches(name, known, n=3, cutoff=0.6)
-    last = name.rpartition(".")[2]
-    near += [key for key in known if key.rpartition(".")[2] == last and key not in near]
+    """Close by what follows the table, in letters or in whole words; else by all letters."""
+    table, _, option = name.rpartition(".")
+    scores = {}
+    for key in known:
+        other_table, _, other = key.rpartition(".")
+        likeness = difflib.SequenceMatcher(None, option, other).ratio()
+        if set(option.split("_")) <= set(other.split("_")):
+            likeness = max(likeness, 0.8)
+        if likeness >= 0.6:
+            scores[key] = likeness + 0.1 * (table == other_table)
+    near = sorted(scores, key=lambda key: -scores[key])[:4]
+    near = near or difflib.get_close_matches(name, list(known), n=3, cutoff=0.6)
     return f"; did you mean {', '.join(near)}?" if near else ""
 
 

@@ -34,7 +34,7 @@ READING = {
     "header": "data.header",
     "delimiter": "data.delimiter",
     "format": "data.format",
-    "split": "data.split",
+    "shares": "data.split",
     "split_seed": "data.split_seed",
 }
 

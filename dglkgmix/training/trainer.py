@@ -112,6 +112,7 @@ class Trainer:
                 model,
                 selection,
                 history=self._history,
+                epoch_limit=settled(self.config.training.epochs),
                 block=runtime.block,
                 coverage=self._coverage,
                 select=self.config.training.select,

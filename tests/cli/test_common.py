@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import html
 import io
 import json
 import sys
@@ -20,6 +21,13 @@ from dglkgmix.cli.common import (
     printable,
     source_options,
 )
+from dglkgmix.cli.compare import compare
+from dglkgmix.cli.evaluate import evaluate
+from dglkgmix.cli.export import export
+from dglkgmix.cli.predict import predict
+from dglkgmix.cli.report import report
+from dglkgmix.run import Run
+from tests.cli.conftest import call, call_json
 
 
 @click.command()
@@ -42,7 +50,7 @@ class TestSourceOptions:
             "header": None,
             "delimiter": None,
             "format": None,
-            "split": None,
+            "shares": None,
             "split_seed": None,
             "as_json": False,
         }
@@ -50,14 +58,14 @@ class TestSourceOptions:
     def test_what_was_given_is_parsed(self) -> None:
         given = options(
             *("--columns", "s, p,o", "--header", "--delimiter", "tab", "--format", "csv"),
-            *("--split", "0.5,0.25,0.25", "--split-seed", "7", "--json"),
+            *("--shares", "0.5,0.25,0.25", "--split-seed", "7", "--json"),
         )
         assert given == {
             "columns": ("s", "p", "o"),
             "header": True,
             "delimiter": "\t",
             "format": "csv",
-            "split": (0.5, 0.25, 0.25),
+            "shares": (0.5, 0.25, 0.25),
             "split_seed": 7,
             "as_json": True,
         }
@@ -74,11 +82,11 @@ class TestSourceOptions:
         [
             ("--columns", "head,tail"),
             ("--columns", "head,,tail"),
-            ("--split", "0.8,0.2"),
-            ("--split", "0.8,0.1,0.2"),
-            ("--split", "1.2,-0.1,-0.1"),
-            ("--split", "a,b,c"),
-            ("--split", "nan,nan,nan"),
+            ("--shares", "0.8,0.2"),
+            ("--shares", "0.8,0.1,0.2"),
+            ("--shares", "1.2,-0.1,-0.1"),
+            ("--shares", "a,b,c"),
+            ("--shares", "nan,nan,nan"),
             ("--delimiter", "ab"),
             ("--delimiter", ""),
             ("--format", "xlsx"),
@@ -93,7 +101,7 @@ class TestSourceOptions:
 
 class TestLoadSource:
     def test_defaults(self, toy_folder: Path) -> None:
-        kg = load_source(toy_folder, columns=None, header=None, split=None, split_seed=None)
+        kg = load_source(toy_folder, columns=None, header=None, shares=None, split_seed=None)
         assert (len(kg.train), len(kg.valid), len(kg.test)) == (6, 2, 2)
 
     def test_options_reach_the_reader_and_the_split(self, tmp_path: Path) -> None:
@@ -105,7 +113,7 @@ class TestLoadSource:
             header=True,
             delimiter=";",
             format="csv",
-            split=(1.0, 0.0, 0.0),
+            shares=(1.0, 0.0, 0.0),
             split_seed=3,
         )
         assert (len(kg.train), len(kg.valid), len(kg.test)) == (20, 0, 0)
@@ -180,3 +188,47 @@ class TestPrintable:
     )
     def test_what_steers_a_terminal_is_escaped(self, text: str, shown: str) -> None:
         assert printable(text) == shown
+
+
+QUERY = ("--head", "e2", "--relation", "next")
+
+
+@pytest.mark.parametrize(
+    ("command", "arguments"),
+    [
+        (evaluate, ("RUN",)),
+        (compare, ("RUN", "OTHER")),
+        (predict, ("RUN", *QUERY)),
+        (report, ("OTHER", "RUN", "--out", "page.html")),
+        (export, ("RUN", "--out", "vectors")),
+    ],
+    ids=lambda value: getattr(value, "name", ""),
+)
+def test_an_interrupted_run_is_used_with_a_warning(
+    interrupted: Path,
+    run: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    command: click.Command,
+    arguments: tuple[str, ...],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    places = {"RUN": str(interrupted), "OTHER": str(run)}
+    found = call(command, *(places.get(text, text) for text in arguments))
+    lines = [line for line in found.stderr.splitlines() if "not finished" in line]
+    said = f"{interrupted}: the training has not finished; this is about its best weights so far. "
+    assert lines == [f"Warning: {said}Go on with: dglkgmix train --resume --out {interrupted}"]
+    if command is report:
+        page = Path("page.html").read_text(encoding="utf-8")
+        assert page.count(html.escape(said)) == 1
+
+
+def test_its_figures_are_those_of_the_best_weights_so_far(interrupted: Path) -> None:
+    best = max(Run.open(interrupted).history, key=lambda row: row["valid_mrr"])["valid_mrr"]
+    found = call_json(evaluate, interrupted, "--split", "valid")
+    assert found["overall"]["mrr"] == pytest.approx(best, rel=1e-6)
+
+
+def test_the_representation_is_a_line(interrupted: Path, run: Path) -> None:
+    assert repr(Run.open(run)) == f"Run({run}, finished)"
+    assert repr(Run.open(interrupted)) == f"Run({interrupted}, not finished)"

@@ -88,8 +88,10 @@ def test_many_queries_from_a_file(run, tmp_path):
 
 def test_one_query_can_be_written_to_a_file(run, tmp_path):
     out = tmp_path / "answers.jsonl"
-    call(predict, run, "--head", "e2", "--relation", "next", "--top", 2, "--out", out)
-    assert [json.loads(line)["place"] for line in out.read_text().splitlines()] == [1, 2]
+    query = ("--head", "e2", "--relation", "next", "--top", 2)
+    call(predict, run, *query, "--out", out)
+    (line,) = out.read_text().splitlines()
+    assert json.loads(line) == call_json(predict, run, *query)
 
 
 def test_answers_replace_a_file_only_on_request(run, tmp_path):

@@ -28,7 +28,9 @@ training.lr = { low = 1e-3, high = 1e-1, log = true }
 
 def plan_of(out, source, text=SPACE, goal=None, **options):
     space = parse_space(text)
-    return Search(starting_point(space, str(source)), space, goal or Goal(), out, **options)
+    return Search(
+        starting_point(space, {"data.source": str(source)}), space, goal or Goal(), out, **options
+    )
 
 
 @pytest.fixture(scope="module")
@@ -231,14 +233,16 @@ def test_data_without_the_triples_to_choose_by_are_refused_at_once(tmp_path, val
 
 
 def test_overrides_of_all_trials_are_checked(data):
-    space = parse_space(SPACE)
-    assert starting_point(space, str(data), None, ["training.epochs=7"]).training.epochs == 7
+    space, given = parse_space(SPACE), {"data.source": str(data), "data.header": True}
+    assert starting_point(space, given, None, ["training.epochs=7"]).training.epochs == 7
     with pytest.raises(ConfigError, match=r"--set training\.lr: it is searched over"):
-        starting_point(space, str(data), None, ["training.lr = 0.1"])
+        starting_point(space, given, None, ["training.lr = 0.1"])
     with pytest.raises(ConfigError, match=r"data\.source is given twice, as .* and as 'world'"):
-        starting_point(space, str(data), None, ["data.source=world"])
+        starting_point(space, given, None, ["data.source=world"])
+    with pytest.raises(ConfigError, match=r"data\.header is given twice"):
+        starting_point(space, given, None, ["data.header=false"])
     with pytest.raises(ConfigError, match="batch_size must be 1 or more"):
-        starting_point(space, str(data), None, ["training.batch_size=0"])
+        starting_point(space, given, None, ["training.batch_size=0"])
 
 
 def test_a_storage_that_cannot_be_opened_is_named(data, tmp_path):

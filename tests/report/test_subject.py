@@ -3,13 +3,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dglkgmix.errors import CheckpointError, DataError
+from dglkgmix.errors import DataError
 from dglkgmix.evaluation.metrics import overall
-from dglkgmix.files import RunFolder
 from dglkgmix.kg.degrees import DegreeBins
 from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.report.subject import popularity_table, read_subjects, unique_names
-from dglkgmix.run import Run
 
 
 @pytest.fixture(scope="module")
@@ -43,15 +41,6 @@ def test_without_validation_triples_there_is_no_scaling(small_graph, make_run):
     assert subject.diagram == {}
     with pytest.raises(DataError, match="valid split holds no triples to report on"):
         read_subjects([subject.run], "valid", DegreeBins())
-
-
-def test_an_unfinished_run_is_refused(run, tmp_path):
-    with RunFolder.create(tmp_path / "half") as folder:
-        for name in run.folder.names:
-            if name != "metrics.json":
-                folder.write(name, run.folder.read(name))
-    with pytest.raises(CheckpointError, match="not finished"):
-        read_subjects([Run.open(tmp_path / "half")], "test", DegreeBins())
 
 
 def test_names_are_as_short_as_they_can_be():
