@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +22,10 @@ from dglkgmix.kg.degrees import DegreeBins
 from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.run import Run
 
+_ISOLATE, _END_OF_ISOLATE = "\N{FIRST STRONG ISOLATE}", "\N{POP DIRECTIONAL ISOLATE}"
+# Bidirectional classes of Unicode: letters and digits, then marks that start such a text.
+_RIGHT_TO_LEFT = {"R", "AL", "AN", "RLE", "RLO", "RLI"}
+
 Diagram = dict[str, list[dict[str, float | int]]]
 
 
@@ -29,7 +34,7 @@ class Subject:
     """One run of a page.
 
     Attributes:
-        name: as the page calls it; unique on the page.
+        name: as the page calls it; unique on the page, :func:`isolated`.
         place: its number among the page's runs, from 0, which settles its colour.
         table: ranks of the split that the page is about.
         account: as ``dglkgmix evaluate --json``.
@@ -66,7 +71,7 @@ def read_subjects(runs: Sequence[Run], split: str, bins: DegreeBins) -> list[Sub
     """
     names = unique_names([run.path for run in runs])
     return [
-        _subject(run, name, i, split, bins)
+        _subject(run, isolated(name), i, split, bins)
         for i, (run, name) in enumerate(zip(runs, names, strict=True))
     ]
 
@@ -88,6 +93,19 @@ def unique_names(paths: Sequence[Path]) -> list[str]:
             seen[name] = seen.get(name, 0) + 1
             names[i] = f"{name} ({seen[name]})"
     return names
+
+
+def isolated(name: str) -> str:
+    """``name`` for use within a text: its direction, if right to left, orders nothing around it."""
+    directions = set(map(unicodedata.bidirectional, name))
+    left_to_right = directions.isdisjoint(_RIGHT_TO_LEFT)
+    return name if left_to_right else f"{_ISOLATE}{name}{_END_OF_ISOLATE}"
+
+
+def best_first(subjects: Sequence[Subject]) -> list[Subject]:
+    """The run with the highest MRR, then the others in their order."""
+    best = max(subjects, key=lambda s: s.account["overall"]["mrr"])
+    return [best, *(s for s in subjects if s is not best)]
 
 
 def popularity_table(kg: KnowledgeGraph, split: str, block: int) -> RankTable:

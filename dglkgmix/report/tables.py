@@ -265,9 +265,14 @@ def ends(pair: tuple[float, float] | None) -> str:
     return "" if pair is None else f"{pair[0]:.3f}–{pair[1]:.3f}"
 
 
+def percent(share: float) -> str:
+    """``56 %``, which no line end separates."""
+    return f"{100 * share:.0f}\N{NO-BREAK SPACE}%"
+
+
 def with_share(count: int, total: int) -> str:
     """``1,234 (56 %)``."""
-    return f"{count:,} ({100 * count / total:.0f} %)" if total else f"{count:,}"
+    return f"{count:,} ({percent(count / total)})" if total else f"{count:,}"
 
 
 def p_value(value: float | None) -> str:

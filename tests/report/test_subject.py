@@ -7,7 +7,14 @@ from dglkgmix.errors import DataError
 from dglkgmix.evaluation.metrics import overall
 from dglkgmix.kg.degrees import DegreeBins
 from dglkgmix.kg.graph import KnowledgeGraph
-from dglkgmix.report.subject import popularity_table, read_subjects, unique_names
+from dglkgmix.report.subject import (
+    best_first,
+    isolated,
+    popularity_table,
+    read_subjects,
+    unique_names,
+)
+from dglkgmix.run import Run
 
 
 @pytest.fixture(scope="module")
@@ -51,6 +58,21 @@ def test_names_are_as_short_as_they_can_be():
     assert names("/a/x", "/b/y") == ["x", "y"]
     assert names("/a/x", "/b/x", "/b/y") == ["a/x", "b/x", "y"]
     assert names("/a/x", "/a/x") == ["x (1)", "x (2)"]
+
+
+@pytest.mark.parametrize("name", ["ריצה", "run تشغيل", "run ٣", "a\u202eb"])
+def test_names_with_letters_from_right_to_left_are_isolated(name):
+    assert isolated(name) == f"\u2068{name}\u2069"
+
+
+@pytest.mark.parametrize("name", ["", "run 3 (a)", "Łódź", "東京"])
+def test_other_names_stay_as_they_are(name):
+    assert isolated(name) == name
+
+
+def test_the_best_run_comes_first(subjects):
+    by_mrr = sorted(subjects, key=lambda s: -s.account["overall"]["mrr"])
+    assert best_first(subjects) == best_first(subjects[::-1]) == by_mrr
 
 
 def test_the_yardstick_ranks_by_degree():
