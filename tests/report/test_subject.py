@@ -14,7 +14,6 @@ from dglkgmix.report.subject import (
     read_subjects,
     unique_names,
 )
-from dglkgmix.run import Run
 
 
 @pytest.fixture(scope="module")
