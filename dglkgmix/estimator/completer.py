@@ -195,6 +195,8 @@ class KGCompleter(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def top_k(self, X: Any, k: int = 10, *, new_only: bool = False) -> TopK:
         """The k best tails of each query; with ``new_only`` those not seen in ``fit``.
 
+        Equal scores come in the order of ``classes_``.
+
         Raises:
             ConfigError: k is below 1 or above the number of entities.
         """
@@ -204,9 +206,9 @@ class KGCompleter(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         scores = torch.from_numpy(self.decision_function(X))
         if new_only:
             scores[self.run_.kg.known_index.tails_of(heads, relations)] = -torch.inf
-        best = scores.topk(k)
-        values, found = best.values.double().numpy(), np.isfinite(best.values.numpy())
-        tails = self.classes_.astype(object)[best.indices.numpy()]
+        ordered, order = scores.sort(1, descending=True, stable=True)
+        values, found = ordered[:, :k].double().numpy(), np.isfinite(ordered[:, :k].numpy())
+        tails = self.classes_.astype(object)[order[:, :k].numpy()]
         tails[~found] = None
         values = np.where(found, values, np.nan)
         platt = self.run_.calibration()
