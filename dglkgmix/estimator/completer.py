@@ -207,6 +207,8 @@ class KGCompleter(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def top_k(self, X: Any, k: int = 10, *, new_only: bool = False) -> TopK:
         """The k best tails of each query; with ``new_only`` those not seen in ``fit``.
 
+        Equal scores come in the order of ``classes_``.
+
         Raises:
             ConfigError: k is below 1.
         """
@@ -220,7 +222,8 @@ class KGCompleter(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             if new_only:
                 known = self.run_.kg.known_index.tails_of(heads[rows], relations[rows])
                 scores[known] = -torch.inf
-            best, places = (part.numpy() for part in scores.topk(shape[1]))
+            ordered, order = scores.sort(1, descending=True, stable=True)
+            best, places = (part[:, : shape[1]].numpy() for part in (ordered, order))
             left = np.isfinite(best)
             tails[rows][left] = self.classes_[places[left]]
             values[rows][left] = best[left]
