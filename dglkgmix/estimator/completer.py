@@ -27,7 +27,7 @@ from dglkgmix.estimator.holdout import hold_out
 from dglkgmix.estimator.options import from_config, to_config
 from dglkgmix.estimator.packed import PackedRun
 from dglkgmix.evaluation.model_scorer import ModelScorer
-from dglkgmix.evaluation.ranking import BLOCK, MAX_ROWS
+from dglkgmix.evaluation.ranking import BLOCK, RUN
 from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.training.launch import train
 from dglkgmix.training.progress import make_progress
@@ -222,8 +222,8 @@ class KGCompleter(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             if new_only:
                 known = self.run_.kg.known_index.tails_of(heads[rows], relations[rows])
                 scores[known] = -torch.inf
-            ordered, order = scores.sort(1, descending=True, stable=True)
-            best, places = (part[:, : shape[1]].numpy() for part in (ordered, order))
+            ordered = scores.sort(stable=True, dim=1, descending=True)
+            best, places = (part[:, : shape[1]].numpy() for part in ordered)
             left = np.isfinite(best)
             tails[rows][left] = self.classes_[places[left]]
             values[rows][left] = best[left]
@@ -373,12 +373,10 @@ class KGCompleter(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         heads, relations = self._known_ids(self._columns(X, (2, 3))[:2])
         return heads, relations
 
-    def _blocks(
-        self, heads: torch.Tensor, relations: torch.Tensor
-    ) -> Iterator[tuple[slice, Array]]:
+    def _blocks(self, heads: torch.Tensor, relations: torch.Tensor) -> Iterator[tuple[slice, Any]]:
         """Scores (B, E) of B rows at a time: memory does not grow with the number of rows."""
         scorer, entities = self._scorer(), len(self.classes_)
-        size = max(1, min(BLOCK // entities, MAX_ROWS))
+        size = max(1, min(BLOCK // entities, RUN))
         for start in range(0, len(heads), size):
             rows = slice(start, start + size)
             query = scorer.query(heads[rows], relations[rows])
