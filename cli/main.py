@@ -72,8 +72,9 @@ class LazyGroup(click.Group):
 
 @dataclass
 class Settings:
-    """What the options before the command say."""
+    """The arguments of the whole command line, and what the options before the command say."""
 
+    arguments: Sequence[str] = ()
     debug: bool = False
 
 
@@ -100,7 +101,7 @@ def main(args: Sequence[str] | None = None) -> int:
 
     0 done; 2 bad usage, data or options; 1 anything that failed on the way; 130 interrupted.
     """
-    settings = Settings()
+    settings = Settings(sys.argv[1:] if args is None else args)
     from dglkgmix.allocator import keep_freed_memory
 
     _show_all_characters()

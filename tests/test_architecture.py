@@ -33,7 +33,7 @@ LAYERS = {
     "dglkgmix.datasets": 0,
     "dglkgmix.kg": 1,
     "dglkgmix.sampling": 2,
-    "dglkgmix.world": 2,
+    "dglkgmix.processes": 2,
     "dglkgmix.models": 3,
     "dglkgmix.evaluation": 4,
     "dglkgmix.training": 5,

@@ -14,10 +14,10 @@ from dglkgmix.errors import ConfigError
 from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.models.decoder import Decoder
 from dglkgmix.models.registry import build_decoder, table_dims
+from dglkgmix.processes import ALONE, Processes
 from dglkgmix.training.config import Config, settled
 from dglkgmix.training.stages import Stage, stages
 from dglkgmix.training.strategies import STRATEGIES
-from dglkgmix.world import ALONE, World
 
 FLOAT = 4
 # Weights, gradients, Adam's two moments, the best weights, and the last ones where they are better.
@@ -54,7 +54,7 @@ class Part:
 
 
 def check_memory(
-    config: Config, kg: KnowledgeGraph, device: torch.device, world: World = ALONE
+    config: Config, kg: KnowledgeGraph, device: torch.device, processes: Processes = ALONE
 ) -> None:
     """Refuse a training that cannot fit.
 
@@ -62,20 +62,20 @@ def check_memory(
         config: settled.
         kg: the graph, in memory already.
         device: where the model will be.
-        world: processes that share the batches; each holds the whole model.
+        processes: those that share the batches; each holds the whole model.
 
     Raises:
         ConfigError: the estimate, what there is, the largest part and the option to change.
     """
-    available = _available_to_each(device, world.neighbours)
+    available = _available_to_each(device, processes.neighbours)
     for stage in stages(config):
-        parts = estimate(stage, kg, world.size)
+        parts = estimate(stage, kg, processes.size)
         needed = sum(part.size for part in parts)
         if available is not None and needed > available:
             largest = max(parts, key=lambda part: part.size)
             raise ConfigError(
                 f"stage {stage.name!r} needs about {gib(needed)} of memory"
-                f"{' in each process' * (world.size > 1)} and {gib(available)} "
+                f"{' in each process' * (processes.size > 1)} and {gib(available)} "
                 f"are available; {gib(largest.size)} of it for {largest.what}: {largest.advice}"
             )
 

@@ -12,8 +12,8 @@ import torch
 from dglkgmix.errors import CheckpointError, NumericError
 from dglkgmix.files import RunFolder
 from dglkgmix.kg.graph import KnowledgeGraph
-from dglkgmix.models.batch_norm import share_statistics
 from dglkgmix.models.link_predictor import LinkPredictor
+from dglkgmix.processes import ALONE, Processes
 from dglkgmix.sampling.seeds import derive
 from dglkgmix.training import checkpoint, run_files
 from dglkgmix.training.config import Config, RuntimeConfig, settled
@@ -29,7 +29,6 @@ from dglkgmix.training.stage_state import Selection, StageState, set_tables
 from dglkgmix.training.stages import Stage, stages
 from dglkgmix.training.state_file import StateFile, restore_random
 from dglkgmix.training.validation import validate, validate_for
-from dglkgmix.world import ALONE, World
 
 
 class Observer(Protocol):
@@ -50,8 +49,8 @@ class Trainer:
         progress: what a person sees.
         observers: get each row of the history.
         weights: (M,) factors of the positives' terms, a row of ``kg.edges`` each.
-        world: processes that train this together, each with a trainer of its own; all but the
-            main one have a :class:`~dglkgmix.spectator.Spectator` as folder, and are silent.
+        processes: those that train this together, each with a trainer of its own; all but the
+            main one have a :class:`~dglkgmix.spectator.Spectator` as folder and print nothing.
 
     Raises:
         ConfigError: options that make no sense, alone, together or on this graph.
@@ -69,14 +68,14 @@ class Trainer:
         progress: Progress | None = None,
         observers: Sequence[Observer] = (),
         weights: torch.Tensor | None = None,
-        world: World = ALONE,
+        processes: Processes = ALONE,
     ) -> None:
         self.kg, self.config, self.folder = kg, self.check(kg, config), folder
-        self._resume, self._weights, self._world = resume, weights, world
-        self._observers = observers if world.main else ()
-        self._progress = (progress if world.main else None) or Progress()
+        self._resume, self._weights, self._processes = resume, weights, processes
+        self._observers = observers if processes.main else ()
+        self._progress = (progress if processes.main else None) or Progress()
         self._device = torch.device(self.config.runtime.device)
-        check_devices(self._device, world)
+        check_devices(self._device, processes)
         self._runtime = self._fitting(self.config.runtime)
         self._states = StateFile(folder, self.config.runtime.save_every)
         self._history: list[Row] = []
@@ -101,7 +100,7 @@ class Trainer:
         """
         runtime = self._runtime
         with use_threads(settled(runtime.threads)), seeded(runtime.seed, self._device):
-            check_inputs(self.kg, self.config, self._world)
+            check_inputs(self.kg, self.config, self._processes)
             self._write_inputs()
             selection = self._stages()
             model = self._selected_model(selection)
@@ -116,7 +115,7 @@ class Trainer:
                 block=runtime.block,
                 coverage=self._coverage,
                 select=self.config.training.select,
-                world=self._world,
+                processes=self._processes,
             )
 
     def _read_pretrained(self) -> run_files.Tables | None:
@@ -127,8 +126,8 @@ class Trainer:
 
     def _fitting(self, runtime: RuntimeConfig) -> RuntimeConfig:
         """Smaller blocks of scores where memory is short: the ranks stay the same."""
-        neighbours = self._world.neighbours
-        block = self._world.smallest(fitting_block(runtime.block, self._device, neighbours))
+        fitting = fitting_block(runtime.block, self._device, self._processes.neighbours)
+        block = min(self._processes.gathered(fitting))
         if block < runtime.block:
             self._progress.message(
                 f"Memory is short: evaluating in blocks of {block:,} scores, not {runtime.block:,}"
@@ -168,7 +167,7 @@ class Trainer:
             seed=seed,
             progress=self._progress,
             weights=self._weights,
-            world=self._world,
+            processes=self._processes,
         )
         self._coverage = loop.strategy.coverage()
         self._tell_coverage(stage)
@@ -204,7 +203,6 @@ class Trainer:
         tables, saved = begin.take()
         if tables is not None:
             set_tables(model, *tables)
-        share_statistics(model, self._world)
         work = StageState(stage, model.to(self._device))
         torch.manual_seed(derive(seed, "dropout"))
         if saved is not None:
@@ -221,7 +219,7 @@ class Trainer:
             self._save(work)
 
     def _save(self, work: StageState) -> None:
-        if not self._world.main:
+        if not self._processes.main:
             return
         rows = [dataclasses.asdict(row) for row in self._history]
         state = {**work.state(), "history": rows, "made_with": self._made_with()}
@@ -253,7 +251,7 @@ class Trainer:
         threads = settled(self.config.runtime.threads)
         return {
             "device": self._device.type,
-            "processes": self._world.size,
+            "processes": self._processes.size,
             "threads": threads,
             "torch": torch.__version__,
         }
