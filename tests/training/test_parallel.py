@@ -52,7 +52,10 @@ CASES = {
     "distmult 1-n relations": ("training.relation_prediction=0.5", "training.reduction=mean"),
 }
 PLAIN = "model.input_dropout=0"
-CONVE = ("model.decoder=conve", "strategy.name=mixup", "swa.enabled=true", "swa.start=1")
+CONVE = (
+    *("model.decoder=conve", "strategy.name=mixup"),
+    *("swa.enabled=true", "swa.start=1", "swa.every=1"),
+)
 
 
 @cache
@@ -98,7 +101,8 @@ def test_the_parts_of_an_epoch_are_the_data(regime: str, rows: int, size: int) -
     for together_ in zip(*parts, strict=True):
         assert len({len(batch) for batch in together_}) == 1
     if regime == "1-k":
-        assert not torch.equal(parts[0][0].negatives, parts[1][0].negatives)
+        same = parts[0][0].negatives == parts[1][0].negatives
+        assert same.double().mean() < 0.3  # 1/24 is expected of independent draws
 
 
 def gradients(processes: Processes) -> dict[str, list[Any]]:
