@@ -12,14 +12,15 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from dglkgmix.cli.options import flags
+from dglkgmix.config.settings import READING
+
 if TYPE_CHECKING:
     from dglkgmix.kg.graph import KnowledgeGraph
 
 T = TypeVar("T")
-DELIMITERS = {"tab": "\t", "\\t": "\t", "comma": ",", "space": " "}
 # Embeddings, overrides and isolates, which can show a text in another order than it has.
 BIDIRECTIONAL = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
-FORMATS = ["tsv", "csv", "parquet", "ntriples", "turtle"]
 
 
 def source_options(command: Callable[..., T]) -> Callable[..., T]:
@@ -34,14 +35,7 @@ def reading_options(shares: str) -> Callable[[Callable[..., T]], Callable[..., T
         shares: the option for the shares of one file; the command gets ``split`` from "--split",
             ``shares`` from "--shares".
     """
-
-    def decorate(command: Callable[..., T]) -> Callable[..., T]:
-        options = [*_SOURCE_OPTIONS, click.option(shares, **_SHARES), _SPLIT_SEED]
-        for option in reversed(options):
-            command = option(command)
-        return command
-
-    return decorate
+    return flags(READING.values(), split=shares.removeprefix("--"))
 
 
 def load_source(source: str | Path, **reading: Any) -> KnowledgeGraph:
@@ -109,72 +103,3 @@ def _shown(character: str) -> str:
     if control or character in BIDIRECTIONAL:
         return character.encode("unicode_escape").decode()
     return character
-
-
-def _parse_columns(
-    context: click.Context, parameter: click.Parameter, value: str | None
-) -> tuple[str, ...] | None:
-    if value is None:
-        return None
-    columns = tuple(column.strip() for column in value.split(","))
-    if len(columns) < 3 or "" in columns:
-        raise click.BadParameter(f"{value!r} is not at least three names with commas between them")
-    return columns
-
-
-def _parse_split(
-    context: click.Context, parameter: click.Parameter, value: str | None
-) -> tuple[float, ...] | None:
-    if value is None:
-        return None
-    try:
-        shares = tuple(float(share) for share in value.split(","))
-    except ValueError:
-        shares = ()
-    if len(shares) != 3 or min(shares) < 0 or not math.isclose(sum(shares), 1, abs_tol=1e-6):
-        raise click.BadParameter(f"{value!r} is not three shares that add up to 1")
-    return shares
-
-
-def _parse_delimiter(
-    context: click.Context, parameter: click.Parameter, value: str | None
-) -> str | None:
-    if value is None:
-        return None
-    delimiter = DELIMITERS.get(value, value)
-    if len(delimiter) != 1:
-        raise click.BadParameter(f"{value!r} is neither one character nor tab, comma or space")
-    return delimiter
-
-
-_SOURCE_OPTIONS = [
-    click.option(
-        "--columns",
-        callback=_parse_columns,
-        metavar="A,B,C",
-        help="What the columns hold, in order (_ to ignore one); where they have names, the names "
-        "of head, relation and tail. [default: head,relation,tail]",
-    ),
-    click.option(
-        "--header", is_flag=True, default=None, help="The first row holds the columns' names."
-    ),
-    click.option(
-        "--delimiter",
-        callback=_parse_delimiter,
-        metavar="CHAR",
-        help="What separates fields: a character, tab, comma or space. [default: by file name]",
-    ),
-    click.option(
-        "--format",
-        type=click.Choice(FORMATS),
-        help="How the file is written. [default: by file name]",
-    ),
-]
-_SHARES: dict[str, Any] = {
-    "callback": _parse_split,
-    "metavar": "A,B,C",
-    "help": "Shares of train, valid and test of one file. [default: 0.8,0.1,0.1]",
-}
-_SPLIT_SEED = click.option(
-    "--split-seed", type=int, help="Seed of that split, never the training's. [default: 0]"
-)

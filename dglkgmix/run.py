@@ -9,6 +9,7 @@ from typing import Any
 
 import torch
 
+from dglkgmix.config import Config
 from dglkgmix.errors import CheckpointError, ConfigError
 from dglkgmix.evaluation.assessment import fit_calibration
 from dglkgmix.evaluation.model_scorer import ModelScorer
@@ -20,7 +21,6 @@ from dglkgmix.kg.degrees import DegreeBins
 from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.models.link_predictor import LinkPredictor
 from dglkgmix.training import checkpoint, run_files
-from dglkgmix.training.config import Config
 from dglkgmix.training.history import from_csv
 from dglkgmix.training.results import split_account
 from dglkgmix.training.state_file import StateFile

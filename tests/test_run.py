@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 import torch
 
+from dglkgmix.config import Config
+from dglkgmix.config.toml import apply_overrides
 from dglkgmix.errors import CheckpointError
 from dglkgmix.evaluation.model_scorer import ModelScorer
 from dglkgmix.files import RunFolder
@@ -13,8 +15,6 @@ from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.prediction import Predictor, Query
 from dglkgmix.run import Run
 from dglkgmix.training import checkpoint, run_files
-from dglkgmix.training.config import Config
-from dglkgmix.training.config_io import apply_overrides
 from dglkgmix.training.launch import resume, train
 from dglkgmix.training.run_files import MODEL, STATE
 

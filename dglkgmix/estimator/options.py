@@ -6,33 +6,29 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from dglkgmix.config import Config
+from dglkgmix.config.assembly import assemble
+from dglkgmix.config.settings import TRAINING
+from dglkgmix.config.toml import load, merge
 from dglkgmix.errors import ConfigError
-from dglkgmix.training.assembly import assemble
-from dglkgmix.training.config import Config
-from dglkgmix.training.config_io import load, merge
-from dglkgmix.training.flags import TRAINING
 
 
-def to_config(params: Mapping[str, Any], defaults: Mapping[str, Any]) -> Config:
+def to_config(params: Mapping[str, Any]) -> Config:
     """``params["config"]``, then the parameters that differ from their defaults.
 
     Raises:
         ConfigError: an unknown option or a value that makes no sense, by name.
     """
     given = {
-        option: _plain(params[name]) if params[name] != defaults[name] else None
-        for name, option in TRAINING.items()
+        made.key: _plain(params[name]) if params[name] != made.default else None
+        for name, made in TRAINING.items()
     }
     return assemble(_base(params["config"]), given)
 
 
 def from_config(config: Config) -> dict[str, Any]:
     """Parameters that say what ``config`` says."""
-    values = {}
-    for name, option in TRAINING.items():
-        table, key = option.split(".")
-        values[name] = getattr(getattr(config, table), key)
-    return values
+    return {name: config.value(made.key) for name, made in TRAINING.items()}
 
 
 def _base(config: Any) -> Config:

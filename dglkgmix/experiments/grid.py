@@ -31,21 +31,20 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, TypeVar, get_args
+from typing import Any, TypeVar
 
+from dglkgmix.config.classes import DECODERS, ENCODERS, STRATEGIES
+from dglkgmix.config.settings import OPTIONS
 from dglkgmix.errors import ConfigError
 from dglkgmix.experiments import toml_files
 from dglkgmix.experiments.comparisons import Comparison, parse_comparison
 from dglkgmix.experiments.recipes import FOLDER
 from dglkgmix.kg.degrees import DEFAULT_BINS, DegreeBins
-from dglkgmix.training.config import DecoderName, EncoderName, StrategyName
-from dglkgmix.training.config_io import options as option_names
 
-STRATEGIES: tuple[str, ...] = get_args(StrategyName)
 AXES: dict[str, tuple[str, ...]] = {
     "data": (),
-    "model": get_args(DecoderName),
-    "encoder": get_args(EncoderName),
+    "model": tuple(DECODERS),
+    "encoder": tuple(ENCODERS),
     "strategy": (),
 }
 _TABLES = ("experiment", "grid", "settings", "variants", "rules", "comparisons")
@@ -157,7 +156,7 @@ def parse_experiment(text: str, where: str = "experiment") -> Experiment:
 def flatten(table: Mapping[str, Any], where: str) -> Options:
     """``{"training": {"lr": 1}}`` as ``{"training.lr": 1}``; unknown options are refused."""
     found: Options = {}
-    known = option_names()
+    known = list(OPTIONS)
     for key, value in table.items():
         nested = isinstance(value, dict) and key not in known
         found |= {f"{key}.{k}": v for k, v in value.items()} if nested else {key: value}

@@ -11,26 +11,29 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import torch
+from typing_extensions import Never
 
-from dglkgmix.errors import ConfigError
-from dglkgmix.experiments.grid import AXES, STRATEGIES, Experiment, Options
-from dglkgmix.experiments.recipes import load_recipe, model_name
-from dglkgmix.kg.graph import KnowledgeGraph
-from dglkgmix.training.config import (
+from dglkgmix.config import (
     Config,
     DataConfig,
     PretrainConfig,
     RuntimeConfig,
+    Settled,
     StrategyConfig,
     SwaConfig,
     TrainingConfig,
 )
-from dglkgmix.training.config_io import dumps, merge, set_option
+from dglkgmix.config.checks import validate, validate_for
+from dglkgmix.config.classes import STRATEGIES, reads
+from dglkgmix.config.toml import dumps, merge, set_option
+from dglkgmix.errors import ConfigError
+from dglkgmix.experiments.grid import AXES, Experiment, Options
+from dglkgmix.experiments.recipes import load_recipe, model_name
+from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.training.defaults import resolve
 from dglkgmix.training.stages import PRETRAIN, stages
-from dglkgmix.training.validation import validate, validate_for
 
-Section = TypeVar("Section", TrainingConfig, PretrainConfig)
+Section = TypeVar("Section", TrainingConfig[Never], PretrainConfig[Never])
 Graphs = Callable[[DataConfig], KnowledgeGraph]
 
 # A run's folder, and files called after it, must stay a file's name everywhere.
@@ -49,7 +52,7 @@ class Training:
     """
 
     name: str
-    config: Config
+    config: Settled
     needs: str | None = None
 
 
@@ -143,7 +146,7 @@ def describe(axes: Mapping[str, Any], seed: int) -> str:
     return ", ".join([*parts, f"seed {seed}"])
 
 
-def digest(config: Config) -> str:
+def digest(config: Settled) -> str:
     """Equal for settings that train the same model: what is not read is left out.
 
     So are the device and its threads: they change bits, but no setting. Precision is one.
@@ -157,8 +160,9 @@ def digest(config: Config) -> str:
         config = dataclasses.replace(config, pretrain=PretrainConfig(enabled=False))
     if not config.swa.enabled:
         config = dataclasses.replace(config, swa=SwaConfig(enabled=False))
-    if config.strategy.name == "standard":
-        config = dataclasses.replace(config, strategy=StrategyConfig())
+    if not reads("strategy", config.strategy.name):
+        unread = StrategyConfig(name=config.strategy.name)
+        config = dataclasses.replace(config, strategy=unread)
     return hashlib.sha256(dumps(machine_free(config)).encode()).hexdigest()
 
 
@@ -176,12 +180,12 @@ def _read_in_regime(section: Section) -> Section:
     return dataclasses.replace(section, negatives=default.negatives, filtered=default.filtered)
 
 
-def pretraining_config(config: Config) -> Config | None:
+def pretraining_config(config: Settled) -> Settled | None:
     """The first stage of settled settings as a training of its own; None where there is none."""
     first = stages(config)[0]
     if first.name != PRETRAIN:
         return None
-    return Config(
+    return Settled(
         data=config.data,
         model=first.model,
         training=first.training,
@@ -194,7 +198,7 @@ def pretraining_config(config: Config) -> Config | None:
 
 def _settled(
     experiment: Experiment, axes: Mapping[str, Any], seed: int, graphs: Graphs, jobs: int
-) -> Config:
+) -> Settled:
     try:
         config = cell_config(experiment, axes, seed)
         validate(config)

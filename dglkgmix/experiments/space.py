@@ -13,13 +13,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
+from dglkgmix.config import Config
+from dglkgmix.config.checks import validate_alone
+from dglkgmix.config.toml import set_option
 from dglkgmix.errors import ConfigError
 from dglkgmix.experiments import toml_files
 from dglkgmix.experiments.grid import Options, flatten, pop_recipe
 from dglkgmix.experiments.recipes import FOLDER
-from dglkgmix.training.config import Config
-from dglkgmix.training.config_io import set_option
-from dglkgmix.training.validation import validate_alone
 
 _RANGE = ("low", "high", "log", "step")
 

@@ -10,6 +10,7 @@ from importlib import metadata
 from typing import Any
 
 import dglkgmix
+from dglkgmix.config import StrategyConfig
 from dglkgmix.evaluation.distances import embedding_distances
 from dglkgmix.evaluation.metrics import by_bin
 from dglkgmix.evaluation.rank_table import RankTable
@@ -17,7 +18,6 @@ from dglkgmix.kg.degrees import DegreeBins
 from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.manifest import digest, digest_of_parts
 from dglkgmix.run import Run
-from dglkgmix.training.config import StrategyConfig
 
 # One more whenever the content of a summary changes: those of an earlier one are made anew.
 FORMAT = 3

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
+from dglkgmix.config import ModelConfig
 from dglkgmix.errors import ConfigError
 
 
@@ -20,10 +22,21 @@ class Decoder(nn.Module, ABC):
     dimensions of entity, relation and query vectors.
 
     Attributes:
+        title: what people call it; empty for the class's own name.
+        bias_by_default: whether scores get a per-entity bias unless ``model.bias`` says otherwise.
+        two_dims: whether ``model.relation_dim`` may differ from ``model.entity_dim``.
+        sigmoid_is_probability: whether σ(score) can be read as one after binary cross-entropy.
         shares_relations: whether ``query`` gains from being given each distinct relation once.
         is_bilinear: whether ``score_all`` is ``query @ entities.T + bias``.
+
+    The constructor's parameters are the options it reads: ``entity_dim``, ``relation_dim``, options
+    of ``[model]`` and those that the class declares in ``Options``.
     """
 
+    title = ""
+    bias_by_default = False
+    two_dims = False
+    sigmoid_is_probability = True
     shares_relations = False
     is_bilinear = True
 
@@ -31,6 +44,15 @@ class Decoder(nn.Module, ABC):
         super().__init__()
         self.entity_dim = entity_dim
         self.relation_dim = relation_dim
+
+    @classmethod
+    def settle(cls, options: ModelConfig[Any], entity_dim: int) -> dict[str, Any]:
+        """Values of options that are "auto" and depend on the dimension; none by default.
+
+        Raises:
+            ConfigError: nothing fits the dimension.
+        """
+        return {}
 
     @property
     def largest(self) -> int:
@@ -102,5 +124,5 @@ def same_dim(name: str, entity_dim: int, relation_dim: int) -> None:
     if entity_dim != relation_dim:
         raise ConfigError(
             f"model.relation_dim is {relation_dim} and model.entity_dim {entity_dim}: "
-            f"{name} needs them equal (only tucker takes two)"
+            f"{name} needs them equal"
         )

@@ -24,6 +24,7 @@ class TransE(Decoder):
     """
 
     is_bilinear = False
+    sigmoid_is_probability = False
 
     def __init__(
         self, entity_dim: int, relation_dim: int, input_dropout: float = 0.0, norm: int = 1

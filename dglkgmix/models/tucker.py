@@ -18,6 +18,9 @@ class TuckER(MatrixDecoder):
     falls on every query's own copy of the contracted matrix, as the method asks.
     """
 
+    bias_by_default = True
+    two_dims = True
+
     def __init__(
         self,
         entity_dim: int,

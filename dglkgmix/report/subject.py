@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from dglkgmix.config.classes import title
 from dglkgmix.errors import DataError
 from dglkgmix.evaluation.calibration import reliability
 from dglkgmix.evaluation.distances import embedding_distances
@@ -51,10 +52,10 @@ class Subject:
     def model(self) -> str:
         """``ConvE``, or with its encoder ``R-GCN + DistMult``."""
         config = self.run.config.model
-        names = {"conve": "ConvE", "tucker": "TuckER", "distmult": "DistMult"}
-        names |= {"complex": "ComplEx", "rescal": "RESCAL", "transe": "TransE"}
-        decoder = names.get(config.decoder, config.decoder)
-        return f"R-GCN + {decoder}" if config.encoder == "rgcn" else decoder
+        decoder = title("decoder", config.decoder)
+        if config.encoder == "lookup":
+            return decoder
+        return f"{title('encoder', config.encoder)} + {decoder}"
 
 
 def read_subjects(runs: Sequence[Run], split: str, bins: DegreeBins) -> list[Subject]:

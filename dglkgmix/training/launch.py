@@ -8,13 +8,13 @@ from typing import Any
 
 import torch
 
+from dglkgmix.config import Config, Settled
 from dglkgmix.errors import ConfigError
 from dglkgmix.files import RunFolder
 from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.manifest import MANIFEST
 from dglkgmix.spectator import Spectator
 from dglkgmix.training import run_files
-from dglkgmix.training.config import Config, settled
 from dglkgmix.training.memory import check_memory
 from dglkgmix.training.parallel import job
 from dglkgmix.training.progress import Progress
@@ -148,14 +148,13 @@ def _check_length(folder: RunFolder, config: Config) -> None:
     if state is None or state["stage"] != MAIN:
         return
     done, count = state["epoch"], state["stopping"]["count"]
-    if settled(now.epochs) < done:
+    if now.epochs < done:
         raise ConfigError(
             f"training.epochs is {now.epochs} now, and {done} epochs are trained already: leave "
             "it out, or train anew with fewer in another folder"
         )
     ended, ends = (
-        done >= settled(training.epochs) or 0 < training.patience <= count
-        for training in (before, now)
+        done >= training.epochs or 0 < training.patience <= count for training in (before, now)
     )
     if ended and ends:
         raise ConfigError(
@@ -165,7 +164,7 @@ def _check_length(folder: RunFolder, config: Config) -> None:
         )
 
 
-def _check(kg: KnowledgeGraph, config: Config, world: World) -> Config:
+def _check(kg: KnowledgeGraph, config: Config, world: World) -> Settled:
     """The settled configuration, once it is known to make sense and to fit into memory."""
     settled_config = Trainer.check(kg, config)
     check_memory(settled_config, kg, torch.device(settled_config.runtime.device), world)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Any, Protocol
 
 from torch import Tensor
 
+from dglkgmix.config import TrainingConfig
 from dglkgmix.errors import ConfigError
-from dglkgmix.training.config import TrainingConfig
 from dglkgmix.training.losses import (
     Focus,
     Offsets,
@@ -135,7 +135,7 @@ class CrossEntropy:
         raise TypeError("softmax cross-entropy of a synthetic sample needs all its candidates")
 
 
-def objective(training: TrainingConfig, focus: Focus | None, num_entities: int) -> Objective:
+def objective(training: TrainingConfig[Any], focus: Focus | None, num_entities: int) -> Objective:
     """The loss that the options name, over |V| entities.
 
     Raises:

@@ -7,24 +7,25 @@ from typing import TypeGuard
 
 import torch
 from torch import nn
+from typing_extensions import Never
 
+from dglkgmix.config import TrainingConfig
 from dglkgmix.models.link_predictor import LinkPredictor
 from dglkgmix.models.lookup import Lookup
-from dglkgmix.training.config import TrainingConfig, settled
 from dglkgmix.training.row_adam import RowAdam
 
 # Entities for each row that a batch reads from which on waiting pays (measured at d = 200).
 _FEW = 8
 
 
-def build_optimizer(model: nn.Module, training: TrainingConfig) -> torch.optim.Optimizer:
+def build_optimizer(model: nn.Module, training: TrainingConfig[Never]) -> torch.optim.Optimizer:
     """Adam or Adagrad over all parameters of ``model`` at ``training.lr``.
 
     Adam runs fused: one pass over the parameters where the plain one makes a dozen. Where a batch
     reads few rows of the entity table, they alone are touched, to the same effect.
     """
     parameters = [p for p in model.parameters() if p.requires_grad]
-    lr = settled(training.lr)
+    lr = training.lr
     if training.optimizer == "adagrad":
         return torch.optim.Adagrad(parameters, lr=lr)
     fused = _can_fuse(parameters)
@@ -33,7 +34,7 @@ def build_optimizer(model: nn.Module, training: TrainingConfig) -> torch.optim.O
     return torch.optim.Adam(parameters, lr=lr, fused=fused)
 
 
-def reads_few_rows(model: nn.Module, training: TrainingConfig) -> TypeGuard[LinkPredictor]:
+def reads_few_rows(model: nn.Module, training: TrainingConfig[Never]) -> TypeGuard[LinkPredictor]:
     """Whether a batch reads so few rows of the entity table that the others had better wait.
 
     A GPU passes over its whole memory in the time that finding a batch's rows takes.
@@ -43,7 +44,7 @@ def reads_few_rows(model: nn.Module, training: TrainingConfig) -> TypeGuard[Link
     table = model.encoder.entity_table
     if training.regime == "1-n" or table.device.type != "cpu":
         return False
-    read = settled(training.batch_size) * (2 + settled(training.negatives))
+    read = training.batch_size * (2 + training.negatives)
     return len(table) >= _FEW * read
 
 

@@ -10,9 +10,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from dglkgmix.config import TrainingConfig
 from dglkgmix.sampling.negatives import TripleBatch
 from dglkgmix.sampling.queries import QueryBatch
-from dglkgmix.training.config import TrainingConfig
 from dglkgmix.training.losses import Offsets
 from dglkgmix.training.strategies import Strategy, SyntheticBatch
 

@@ -13,6 +13,9 @@ import pyarrow.parquet as pq
 import torch
 from torch import Tensor
 
+from dglkgmix.config import Config, ModelConfig
+from dglkgmix.config.checks import validate
+from dglkgmix.config.toml import dumps, loads
 from dglkgmix.errors import CheckpointError, ConfigError, DataError, OutOfRangeError
 from dglkgmix.files import RunFolder
 from dglkgmix.kg.graph import KnowledgeGraph
@@ -20,9 +23,6 @@ from dglkgmix.kg.vocabulary import Vocabulary
 from dglkgmix.models.registry import table_dims
 from dglkgmix.parquet import read_checked
 from dglkgmix.training import checkpoint
-from dglkgmix.training.config import Config, ModelConfig
-from dglkgmix.training.config_io import dumps, loads
-from dglkgmix.training.validation import validate
 
 CONFIG = "config.toml"
 ENTITIES = "entities.parquet"

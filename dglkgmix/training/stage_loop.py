@@ -6,7 +6,10 @@ from collections.abc import Iterator
 
 import torch
 from torch import Tensor
+from typing_extensions import Never
 
+from dglkgmix.config import RuntimeConfig, TrainingConfig
+from dglkgmix.config.classes import find
 from dglkgmix.evaluation.model_scorer import ModelScorer
 from dglkgmix.evaluation.queries import EvalQueries, evaluation_queries
 from dglkgmix.evaluation.ranking import rank
@@ -16,7 +19,6 @@ from dglkgmix.sampling.negatives import TripleBatch, TripleBatches
 from dglkgmix.sampling.queries import QueryBatch, QueryBatches
 from dglkgmix.sampling.seeds import derive
 from dglkgmix.training.batch_loss import LossTerms, batch_loss
-from dglkgmix.training.config import RuntimeConfig, TrainingConfig, settled
 from dglkgmix.training.epoch_meter import EpochMeter
 from dglkgmix.training.history import Row
 from dglkgmix.training.optimizer import clip_gradients
@@ -25,7 +27,7 @@ from dglkgmix.training.prepared import prepare
 from dglkgmix.training.progress import Progress
 from dglkgmix.training.shares import share
 from dglkgmix.training.stage_state import Selection, StageState
-from dglkgmix.training.strategies import STRATEGIES
+from dglkgmix.training.strategies import Strategy
 from dglkgmix.training.strategies.weighted import Weighted
 from dglkgmix.world import ALONE, World
 
@@ -49,7 +51,7 @@ class StageLoop:
         self,
         kg: KnowledgeGraph,
         work: StageState,
-        runtime: RuntimeConfig,
+        runtime: RuntimeConfig[Never],
         *,
         seed: int,
         progress: Progress,
@@ -59,7 +61,8 @@ class StageLoop:
         self.kg, self.work, self._runtime, self._seed = kg, work, runtime, seed
         self._progress, self._world = progress, world
         stage = work.stage
-        self.strategy = STRATEGIES[stage.strategy.name](kg, stage.strategy, stage.training)
+        found = find("strategy", stage.strategy.name)
+        self.strategy: Strategy = found(kg, stage.strategy, stage.training)
         if weights is not None:
             self.strategy = Weighted(self.strategy, weights)
         self._batches = _batches(kg, stage.training)
@@ -122,7 +125,7 @@ class StageLoop:
         # What the whole batch asks for is hidden in every process, as it is in a single one.
         hidden, nodes = item.hidden_edges, self.work.nodes(item)
         item = share(item, self._world)
-        if stage.model.encoder == "rgcn" and stage.model.fanout:
+        if model.encoder.fanout:
             nodes = item.nodes()
         with torch.autocast(
             self._device.type, torch.bfloat16, enabled=self._runtime.precision == "bf16"
@@ -131,7 +134,7 @@ class StageLoop:
             return batch_loss(model, vectors, item.to(self._device), self.strategy, stage.training)
 
     def _is_due(self, epoch: int) -> bool:
-        every = settled(self.work.stage.training.validate_every)
+        every = self.work.stage.training.validate_every
         return len(self._valid) > 0 and epoch % every == 0 and self.work.has_news
 
     def _validate(self) -> float:
@@ -163,7 +166,7 @@ class StageLoop:
             queries = self.kg.edges[:, :2].T
         generator = torch.Generator().manual_seed(derive(self._seed, "batch norm"))
         order = torch.randperm(queries.shape[1], generator=generator)
-        for rows in torch.split(order, settled(training.batch_size)):
+        for rows in torch.split(order, training.batch_size):
             yield queries[:, rows[self._world.part(len(rows))]].to(self._device)
 
 
@@ -180,8 +183,8 @@ def mean_reciprocal_rank(
     return float(ranks.rank.reciprocal().mean())
 
 
-def _batches(kg: KnowledgeGraph, training: TrainingConfig) -> QueryBatches | TripleBatches:
-    size = settled(training.batch_size)
+def _batches(kg: KnowledgeGraph, training: TrainingConfig[Never]) -> QueryBatches | TripleBatches:
+    size = training.batch_size
     if training.regime == "1-n":
         return QueryBatches(kg, size)
-    return TripleBatches(kg, size, settled(training.negatives), filtered=training.filtered)
+    return TripleBatches(kg, size, training.negatives, filtered=training.filtered)

@@ -12,7 +12,6 @@ from dglkgmix.errors import CheckpointError
 from dglkgmix.models.link_predictor import LinkPredictor
 from dglkgmix.training.averaging import Averaging
 from dglkgmix.training.checkpoint import copy_weights, load_weights
-from dglkgmix.training.config import settled
 from dglkgmix.training.early_stopping import EarlyStopping
 from dglkgmix.training.optimizer import build_decay, build_optimizer, learning_rate
 from dglkgmix.training.prepared import PreparedBatch
@@ -65,7 +64,7 @@ class StageState:
     @property
     def over(self) -> bool:
         """Whether all epochs are done or patience has run out."""
-        return self.epoch >= settled(self.stage.training.epochs) or self.stopping.exhausted
+        return self.epoch >= self.stage.training.epochs or self.stopping.exhausted
 
     @property
     def candidate(self) -> LinkPredictor:

@@ -8,7 +8,10 @@ from contextlib import contextmanager
 from typing import Any, Protocol
 
 import torch
+from typing_extensions import Never
 
+from dglkgmix.config import Config, RuntimeConfig, Settled
+from dglkgmix.config.checks import validate, validate_for
 from dglkgmix.errors import CheckpointError, NumericError
 from dglkgmix.files import RunFolder
 from dglkgmix.kg.graph import KnowledgeGraph
@@ -16,7 +19,6 @@ from dglkgmix.models.batch_norm import share_statistics
 from dglkgmix.models.link_predictor import LinkPredictor
 from dglkgmix.sampling.seeds import derive
 from dglkgmix.training import checkpoint, run_files
-from dglkgmix.training.config import Config, RuntimeConfig, settled
 from dglkgmix.training.defaults import resolve
 from dglkgmix.training.device import seeded, use_threads
 from dglkgmix.training.history import Row, to_csv, to_rows
@@ -28,7 +30,6 @@ from dglkgmix.training.stage_loop import StageLoop
 from dglkgmix.training.stage_state import Selection, StageState, set_tables
 from dglkgmix.training.stages import Stage, stages
 from dglkgmix.training.state_file import StateFile, restore_random
-from dglkgmix.training.validation import validate, validate_for
 from dglkgmix.world import ALONE, World
 
 
@@ -84,7 +85,7 @@ class Trainer:
         self._tables = self._read_pretrained()
 
     @staticmethod
-    def check(kg: KnowledgeGraph, config: Config) -> Config:
+    def check(kg: KnowledgeGraph, config: Config) -> Settled:
         """The settled ``config``, or a ConfigError that says what is wrong with it."""
         validate(config)
         settled = resolve(config, kg)
@@ -100,7 +101,7 @@ class Trainer:
             NumericError: a loss or gradient that is not finite; the best weights so far are kept.
         """
         runtime = self._runtime
-        with use_threads(settled(runtime.threads)), seeded(runtime.seed, self._device):
+        with use_threads(runtime.threads), seeded(runtime.seed, self._device):
             check_inputs(self.kg, self.config, self._world)
             self._write_inputs()
             selection = self._stages()
@@ -123,7 +124,7 @@ class Trainer:
             return None
         return run_files.given_tables(self.config, self.kg)
 
-    def _fitting(self, runtime: RuntimeConfig) -> RuntimeConfig:
+    def _fitting(self, runtime: RuntimeConfig[Never]) -> RuntimeConfig[Never]:
         """Smaller blocks of scores where memory is short: the ranks stay the same."""
         neighbours = self._world.neighbours
         block = self._world.smallest(fitting_block(runtime.block, self._device, neighbours))
@@ -247,7 +248,7 @@ class Trainer:
 
     def _made_with(self) -> dict[str, str | int]:
         """What the bits of a training depend on beside its settings."""
-        threads = settled(self.config.runtime.threads)
+        threads = self.config.runtime.threads
         return {
             "device": self._device.type,
             "processes": self._world.size,
@@ -271,7 +272,7 @@ class Trainer:
 
     @contextmanager
     def _shown(self, work: StageState, batches: int) -> Iterator[None]:
-        epochs = settled(work.stage.training.epochs)
+        epochs = work.stage.training.epochs
         self._progress.start_stage(work.stage.name, work.epoch + 1, epochs, batches)
         try:
             yield

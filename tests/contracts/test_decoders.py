@@ -10,10 +10,11 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from dglkgmix.config import ModelConfig
+from dglkgmix.config.classes import DECODERS, ENCODERS
 from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.models.link_predictor import LinkPredictor
-from dglkgmix.models.registry import DECODERS, ENCODERS, build_decoder
-from dglkgmix.training.config import ModelConfig
+from dglkgmix.models.registry import build_decoder
 
 E, R, D = 9, 5, 12
 OPTIONS = ModelConfig(entity_dim=D, relation_dim=D, bias=True, filters=4, bases=3, height=4)

@@ -4,13 +4,13 @@ from pathlib import Path
 
 import pytest
 
+from dglkgmix.config import Config
+from dglkgmix.config.toml import apply_overrides
 from dglkgmix.experiments import demo
 from dglkgmix.experiments.grid import experiment_text, parse_experiment
 from dglkgmix.experiments.plan import cell_config, digest
 from dglkgmix.kg.sources import load
 from dglkgmix.run import Run
-from dglkgmix.training.config import Config
-from dglkgmix.training.config_io import apply_overrides
 from dglkgmix.training.defaults import resolve
 
 

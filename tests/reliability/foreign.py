@@ -202,12 +202,13 @@ def tables(folder: Path) -> Judge:
 
 def settings(folder: Path) -> Judge:
     """Configuration, experiment and space files, and overrides."""
+    from dglkgmix.config import Config
+    from dglkgmix.config.checks import validate
+    from dglkgmix.config.settings import OPTIONS
+    from dglkgmix.config.toml import apply_overrides, dumps, load
     from dglkgmix.errors import ConfigError
     from dglkgmix.experiments.grid import experiment_text, parse_experiment
     from dglkgmix.experiments.space import parse_space, space_text
-    from dglkgmix.training.config import Config
-    from dglkgmix.training.config_io import apply_overrides, dumps, load, options
-    from dglkgmix.training.validation import validate
 
     whole = dumps(Config()).encode()
     small = b'[training]\nlr = 1e-3\nepochs = 5\n[strategy]\nname = "mixup"\nfixed_lambda = 0.5\n'
@@ -216,7 +217,7 @@ def settings(folder: Path) -> Judge:
 
     def override(chance: random.Random) -> None:
         value = mutated(chance, chance.choice((b"1", b"[1, 2]", b'"auto"', b"0.5")))
-        text = f"{chance.choice(options())}={value.decode(errors='replace')}"
+        text = f"{chance.choice(list(OPTIONS))}={value.decode(errors='replace')}"
         validate(apply_overrides(Config(), [text]))
 
     def judge(chance: random.Random) -> str:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 import torch
 
+from dglkgmix.config import TrainingConfig
 from dglkgmix.errors import ConfigError
-from dglkgmix.training.config import TrainingConfig
 from dglkgmix.training.losses import (
     Focus,
     Offsets,

@@ -7,10 +7,10 @@ import pytest
 import torch
 from torch import nn
 
+from dglkgmix.config import ModelConfig, TrainingConfig
 from dglkgmix.errors import ConfigError
 from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.models.link_predictor import LinkPredictor
-from dglkgmix.training.config import ModelConfig, TrainingConfig
 from dglkgmix.training.optimizer import (
     build_decay,
     build_optimizer,

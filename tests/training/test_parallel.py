@@ -13,6 +13,9 @@ import numpy as np
 import pytest
 import torch
 
+from dglkgmix.config import Config, RuntimeConfig
+from dglkgmix.config.classes import find
+from dglkgmix.config.toml import apply_overrides
 from dglkgmix.errors import ConfigError, NumericError
 from dglkgmix.evaluation.model_scorer import ModelScorer
 from dglkgmix.evaluation.rank_split import rank_split
@@ -22,8 +25,6 @@ from dglkgmix.models.batch_norm import share_statistics
 from dglkgmix.models.link_predictor import LinkPredictor
 from dglkgmix.sampling.negatives import TripleBatches
 from dglkgmix.sampling.queries import QueryBatches
-from dglkgmix.training.config import Config, RuntimeConfig
-from dglkgmix.training.config_io import apply_overrides
 from dglkgmix.training.defaults import resolve
 from dglkgmix.training.parallel import check_devices, check_inputs, job, joined
 from dglkgmix.training.prepared import PreparedBatch, prepare
@@ -32,7 +33,6 @@ from dglkgmix.training.shares import share
 from dglkgmix.training.stage_loop import StageLoop
 from dglkgmix.training.stage_state import StageState
 from dglkgmix.training.stages import MAIN, stages
-from dglkgmix.training.strategies import STRATEGIES
 from dglkgmix.world import ALONE, World
 from tests.processes import together
 
@@ -292,7 +292,7 @@ def of_codex_s(world: World, folder: str) -> tuple[bytes, list[Counter[tuple[Any
     config = resolve(apply_overrides(Config(), ["strategy.name=mixup"]), graph)
     model = LinkPredictor.build(config.model, graph, seed=1).eval()
     table = rank_split(ModelScorer(model), graph, "test", world=world).to_bytes()
-    strategy = STRATEGIES["mixup"](graph, config.strategy, config.training)
+    strategy = find("strategy", "mixup")(graph, config.strategy, config.training)
     strategy.start_epoch(1, 0)
     found = []
     for batches in (QueryBatches(graph, 128), TripleBatches(graph, 1024, 100)):

@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 import torch
 
+from dglkgmix.config import Config, ModelConfig
 from dglkgmix.errors import CheckpointError, NumericError
 from dglkgmix.files import RunFolder
 from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.models.link_predictor import LinkPredictor
 from dglkgmix.run import Run
 from dglkgmix.training import checkpoint, stage_loop
-from dglkgmix.training.config import Config, ModelConfig
 from dglkgmix.training.defaults import resolve
 from dglkgmix.training.history import Row
 from dglkgmix.training.launch import resume, train

@@ -7,8 +7,8 @@ from typing import Protocol
 
 from torch import Tensor
 
+from dglkgmix.config import StrategyConfig, TrainingConfig
 from dglkgmix.kg.graph import KnowledgeGraph
-from dglkgmix.training.config import StrategyConfig, TrainingConfig
 from dglkgmix.training.losses import Focus, Offsets
 
 
@@ -65,7 +65,16 @@ class Strategy:
         focus: the focal factor of every term, or None.
         scaled: whether a batch's weights are scaled to mean 1 over all its terms.
         adjustment: what is added to scores in training, or None.
+        reads: the options of ``[strategy]`` that it reads.
+        losses: the losses it works with.
+        two_stage: whether training has a first stage unless ``pretrain.enabled`` says otherwise.
+        averaged: whether weights are averaged unless ``swa.enabled`` says otherwise.
     """
+
+    reads: tuple[str, ...] = ()
+    losses: tuple[str, ...] = ("bce", "ce")
+    two_stage = False
+    averaged = False
 
     focus: Focus | None = None
     scaled: bool = False

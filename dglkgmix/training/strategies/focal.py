@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-from dglkgmix.errors import ConfigError
+from dglkgmix.config import StrategyConfig, TrainingConfig
 from dglkgmix.kg.graph import KnowledgeGraph
-from dglkgmix.training.config import StrategyConfig, TrainingConfig
 from dglkgmix.training.losses import Focus
 from dglkgmix.training.strategies.base import Strategy
 
 
 class Focal(Strategy):
-    """Each term times (1 - p_t)^γ: p_t is what the model gives the right answer to that term.
+    """Each term times (1 - p_t)^γ: p_t is what the model gives the right answer to that term."""
 
-    Raises:
-        ConfigError: γ below 0.
-    """
+    reads = ("gamma", "focal_detach")
 
     def __init__(
         self, kg: KnowledgeGraph, config: StrategyConfig, training: TrainingConfig
     ) -> None:
         super().__init__(kg, config, training)
-        if config.gamma < 0:
-            raise ConfigError(f"strategy.gamma is {config.gamma}: it must be 0 or more")
         self.focus = Focus(config.gamma, config.focal_detach)

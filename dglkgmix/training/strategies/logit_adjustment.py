@@ -5,31 +5,24 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from dglkgmix.errors import ConfigError
+from dglkgmix.config import StrategyConfig, TrainingConfig
 from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.kg.keys import find
 from dglkgmix.kg.ragged import expand
-from dglkgmix.training.config import StrategyConfig, TrainingConfig
 from dglkgmix.training.losses import Offsets
 from dglkgmix.training.strategies.base import Strategy
 
 
 class LogitAdjustment(Strategy):
-    """p(t | r) = (c + a) / (n + a |V|): c of the n training triples of r have the tail t.
+    """p(t | r) = (c + a) / (n + a |V|): c of the n training triples of r have the tail t."""
 
-    Raises:
-        ConfigError: binary cross-entropy, or a pseudo-count a that is not above 0.
-    """
+    reads = ("tau", "adjustment_smoothing")
+    losses = ("ce",)
 
     def __init__(
         self, kg: KnowledgeGraph, config: StrategyConfig, training: TrainingConfig
     ) -> None:
         super().__init__(kg, config, training)
-        if training.loss != "ce":
-            raise ConfigError(
-                "strategy.name is 'logit-adjustment', which needs softmax cross-entropy: "
-                "set training.loss to 'ce' (--loss ce)"
-            )
         self.adjustment = LogPrior(kg, config.tau, config.adjustment_smoothing)
 
 
@@ -38,17 +31,9 @@ class LogPrior:
 
     That is τ · log(1 + c / a) for the tails that r has in training, and 0 for all others: one
     number for each pair, never one for each relation and entity.
-
-    Raises:
-        ConfigError: a pseudo-count that is not above 0.
     """
 
     def __init__(self, kg: KnowledgeGraph, tau: float, smoothing: float) -> None:
-        if smoothing <= 0:
-            raise ConfigError(
-                f"strategy.adjustment_smoothing is {smoothing}: it must be above 0, or tails "
-                "that a relation never has would get minus infinity"
-            )
         self._num_entities = kg.num_entities
         self._keys = kg.degrees.pair_keys
         self._values = (tau * torch.log1p(kg.degrees.pair_degrees.double() / smoothing)).float()

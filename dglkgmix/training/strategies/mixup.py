@@ -1,6 +1,6 @@
 """KG-Mixup: synthetic samples for triples whose tail-relation degree is low.
 
-With ``fixed_lambda = 1`` it is over-sampling in mixup's clothes, the control of claims on mixing.
+With ``fixed_lambda = 1`` it is equivalent to over-sampling: the control of claims on mixing.
 """
 
 from __future__ import annotations
@@ -8,17 +8,30 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from dglkgmix.config import StrategyConfig, TrainingConfig
 from dglkgmix.kg.degrees import mixing_summary
 from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.sampling.mixup import draw_lambda
 from dglkgmix.sampling.partners import Partners, PartnerSampler
 from dglkgmix.sampling.seeds import derive, generator
-from dglkgmix.training.config import StrategyConfig, TrainingConfig
 from dglkgmix.training.strategies.base import Strategy, SyntheticBatch
 
 
 class Mixup(Strategy):
     """Method, KG-Mixup 1 to 6: partners and λ of a whole epoch are drawn at its start."""
+
+    reads = (
+        "threshold",
+        "partners",
+        "partner_rule",
+        "alpha",
+        "lambda_range",
+        "fixed_lambda",
+        "synthetic_weight",
+        "synthetic_bias",
+    )
+    two_stage = True
+    averaged = True
 
     def __init__(
         self, kg: KnowledgeGraph, config: StrategyConfig, training: TrainingConfig

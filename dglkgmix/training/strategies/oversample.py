@@ -5,9 +5,9 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from dglkgmix.config import StrategyConfig, TrainingConfig
 from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.sampling.seeds import generator
-from dglkgmix.training.config import StrategyConfig, TrainingConfig
 from dglkgmix.training.strategies.base import Strategy
 
 
@@ -17,6 +17,8 @@ class Oversample(Strategy):
     An extra draw is one more positive term in 1-N, and one more triple with negatives of its own
     in 1-K (method, Strategies against bias).
     """
+
+    reads = ("threshold",)
 
     def __init__(
         self, kg: KnowledgeGraph, config: StrategyConfig, training: TrainingConfig

@@ -7,9 +7,10 @@ from collections.abc import Callable
 import pytest
 import torch
 
+from dglkgmix.config import StrategyConfig, TrainingConfig
+from dglkgmix.config.classes import find
 from dglkgmix.kg.graph import KnowledgeGraph
-from dglkgmix.training.config import StrategyConfig, TrainingConfig
-from dglkgmix.training.strategies import STRATEGIES, Strategy
+from dglkgmix.training.strategies import Strategy
 
 # Edges 0-4, then their reciprocals 5-9:
 #   0 (1, r0, 0)   1 (2, r0, 0)   2 (3, r0, 0)   3 (4, r1, 0)   4 (1, r1, 2)
@@ -37,6 +38,6 @@ def make(five: KnowledgeGraph) -> Callable[..., Strategy]:
 
     def build(name: str, *, regime: str = "1-n", loss: str = "bce", **options: object) -> Strategy:
         training = TrainingConfig(regime=regime, loss=loss)
-        return STRATEGIES[name](five, StrategyConfig(name=name, **options), training)
+        return find("strategy", name)(five, StrategyConfig(name=name, **options), training)
 
     return build

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from dglkgmix.training.config import StrategyConfig, TrainingConfig
+from dglkgmix.config import StrategyConfig, TrainingConfig
 from dglkgmix.training.strategies.base import Strategy, SyntheticBatch
 
 

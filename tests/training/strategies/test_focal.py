@@ -7,9 +7,8 @@ import math
 import pytest
 import torch
 
-from dglkgmix.errors import ConfigError
+from dglkgmix.config import TrainingConfig
 from dglkgmix.sampling.queries import QueryBatches
-from dglkgmix.training.config import TrainingConfig
 from dglkgmix.training.losses import Focus, Positives
 from dglkgmix.training.objectives import objective
 
@@ -54,8 +53,3 @@ def test_each_softmax_term(make) -> None:
     rows, tails = torch.tensor([0, 0, 0]), torch.tensor([1, 2, 3])
     value = loss.of_scores(torch.tensor([scores], dtype=torch.double), Positives(rows, tails))
     assert float(value) == pytest.approx(expected)
-
-
-def test_a_negative_gamma_is_refused(make) -> None:
-    with pytest.raises(ConfigError, match=r"gamma is -0\.5"):
-        make("focal", gamma=-0.5)

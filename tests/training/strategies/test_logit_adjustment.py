@@ -7,7 +7,6 @@ import math
 import pytest
 import torch
 
-from dglkgmix.errors import ConfigError
 from dglkgmix.training.losses import Positives, Softmax
 from dglkgmix.training.losses.one_to_n import one_to_n_ce_scores
 from dglkgmix.training.strategies.logit_adjustment import LogPrior
@@ -58,14 +57,3 @@ def test_training_sees_s_plus_tau_log_p(five, smoothing: float) -> None:
 def test_no_table_of_relations_by_entities(five) -> None:
     prior = LogPrior(five, 1.0, 1.0)
     assert len(prior._values) == len(prior._keys) == 8  # distinct (tail, relation) pairs
-
-
-def test_binary_cross_entropy_is_refused(make) -> None:
-    with pytest.raises(ConfigError, match=r"training\.loss to 'ce'"):
-        make("logit-adjustment", loss="bce")
-
-
-@pytest.mark.parametrize("smoothing", [0.0, -1.0])
-def test_minus_infinity_is_refused(make, smoothing: float) -> None:
-    with pytest.raises(ConfigError, match="adjustment_smoothing"):
-        make("logit-adjustment", loss="ce", adjustment_smoothing=smoothing)

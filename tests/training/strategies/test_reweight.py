@@ -5,10 +5,9 @@ from __future__ import annotations
 import pytest
 import torch
 
-from dglkgmix.errors import ConfigError
+from dglkgmix.config import TrainingConfig
 from dglkgmix.sampling.negatives import TripleBatch
 from dglkgmix.sampling.queries import QueryBatches
-from dglkgmix.training.config import TrainingConfig
 from dglkgmix.training.prepared import prepare
 
 
@@ -51,8 +50,3 @@ def test_softmax_terms_are_the_positives(make, five) -> None:
     training = TrainingConfig(loss="ce")
     prepared = prepare(batch, make("reweight", loss="ce", threshold=3), training, 5)
     assert prepared.scale == pytest.approx(4 / 7)
-
-
-def test_weights_that_vanish_are_refused(make) -> None:
-    with pytest.raises(ConfigError, match="reweight_up is -1"):
-        make("reweight", reweight_up=-1.0)

@@ -6,13 +6,14 @@ import dataclasses
 import difflib
 import json
 import sys
-import types
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Any, Literal, TypeVar, get_args, get_origin
 
+from dglkgmix.config.classes import admit, options_of
+from dglkgmix.config.option import Option, declared
+from dglkgmix.config.settings import OPTIONS, SECTIONS, Config, options
 from dglkgmix.errors import ConfigError
-from dglkgmix.training.config import Config
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -22,8 +23,14 @@ else:  # pragma: no cover
 T = TypeVar("T")
 
 
-def loads(text: str, base: Config | None = None, *, where: str = "configuration") -> Config:
-    """Read TOML on top of ``base`` (the defaults where left out).
+def loads(
+    text: str,
+    base: Config | None = None,
+    *,
+    where: str = "configuration",
+    trust: bool = True,
+) -> Config:
+    """Read TOML on top of ``base`` (the defaults where left out); ``trust`` as for :func:`merge`.
 
     Raises:
         ConfigError: text that is no TOML, an unknown key (with close matches) or a value of
@@ -33,7 +40,7 @@ def loads(text: str, base: Config | None = None, *, where: str = "configuration"
         tables = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise ConfigError(f"{where}: not a TOML file: {error}") from None
-    return merge(base or Config(), tables, where=where)
+    return merge(base or Config(), tables, where=where, trust=trust)
 
 
 def load(path: Path, base: Config | None = None) -> Config:
@@ -49,25 +56,33 @@ def load(path: Path, base: Config | None = None) -> Config:
 
 def dumps(config: Config) -> str:
     """Write ``config`` as TOML that :func:`loads` reads back to an equal value."""
-    parts = []
-    for table in dataclasses.fields(config):
-        section = getattr(config, table.name)
-        lines = [
-            f"{f.name} = {_toml(getattr(section, f.name))}" for f in dataclasses.fields(section)
-        ]
-        parts.append("\n".join([f"[{table.name}]", *lines]))
-    return "\n\n".join(parts) + "\n"
+    tables = {table: [f"[{table}]"] for table in SECTIONS}
+    for option, value in config.items():
+        tables[option.key.partition(".")[0]].append(f"{option.name} = {toml_value(value)}")
+    return "\n\n".join("\n".join(lines) for lines in tables.values()) + "\n"
 
 
-def merge(config: Config, tables: Mapping[str, Any], *, where: str = "configuration") -> Config:
-    """Replace what ``tables`` (table → option → value) names; the rest stays."""
+def merge(
+    config: Config, tables: Mapping[str, Any], *, where: str = "configuration", trust: bool = True
+) -> Config:
+    """Replace what ``tables`` (table → option → value) names; the rest stays.
+
+    Args:
+        config: what is changed.
+        tables: the values.
+        where: begins every message.
+        trust: whether a class of the user's that ``tables`` names may be imported.
+
+    Raises:
+        ConfigError: an unknown table or option, or a value of another type.
+    """
     sections = {}
     for name, values in tables.items():
-        if name not in _sections():
-            raise ConfigError(f"{where}: unknown table [{name}]{_close(name, _sections())}")
+        if name not in SECTIONS:
+            raise ConfigError(f"{where}: unknown table [{name}]{_close(name, SECTIONS)}")
         if not isinstance(values, Mapping):
             raise ConfigError(f"{where}: {name} is a table, not {_shown(values)}")
-        sections[name] = _merge_section(getattr(config, name), name, values, where)
+        sections[name] = _merge_section(getattr(config, name), name, values, where, trust)
     return dataclasses.replace(config, **sections)
 
 
@@ -87,56 +102,60 @@ def apply_overrides(config: Config, overrides: Iterable[str], *, where: str = "-
 def set_option(config: Config, key: str, value: Any, *, where: str = "option") -> Config:
     """Replace the option called ``table.option``."""
     table, _, option = key.partition(".")
-    if key not in options():
-        raise ConfigError(f"{where}: unknown option {key!r}{_close(key, options())}")
+    if table not in SECTIONS or not option:
+        known = options(config)
+        raise ConfigError(f"{where}: unknown option {key!r}{_close(key, known)}")
     return merge(config, {table: {option: value}}, where=where)
 
 
-def options() -> list[str]:
-    """All options as ``table.option``, in the order of the file."""
-    return [f"{table}.{name}" for table, cls in _sections().items() for name in get_type_hints(cls)]
-
-
 def differences(old: Config, new: Config) -> dict[str, tuple[Any, Any]]:
-    """Options whose values differ: ``table.option`` → (old, new)."""
-    pairs = {key: (_get(old, key), _get(new, key)) for key in options()}
+    """Options whose values differ: ``table.option`` → (old, new); None where one has none."""
+    before, after = dict(_values(old)), dict(_values(new))
+    pairs = {key: (before.get(key), after.get(key)) for key in before | after}
     return {key: pair for key, pair in pairs.items() if pair[0] != pair[1]}
 
 
-def _get(config: Config, key: str) -> Any:
-    table, option = key.split(".")
-    return getattr(getattr(config, table), option)
+def _values(config: Config) -> Iterator[tuple[str, Any]]:
+    return ((made.key, value) for made, value in config.items())
 
 
-def _sections() -> dict[str, type]:
-    return dict(get_type_hints(Config))
-
-
-def _merge_section(section: T, table: str, values: Mapping[str, Any], where: str) -> T:
-    hints = get_type_hints(type(section))
-    changes = {}
+def _merge_section(section: T, table: str, values: Mapping[str, Any], where: str, trust: bool) -> T:
+    known = dict(declared(type(section), table))
+    changes: dict[str, Any] = {}
+    for made in list(known.values()):
+        if made.classes:
+            value = values.get(made.name, getattr(section, made.name))
+            at = f"{where}: {made.key}"
+            if not isinstance(value, str | type):
+                raise ConfigError(f"{at}: expected a string, got {_shown(value)}")
+            changes[made.name] = admit(made.classes, value, trust=trust, where=at)
+            known |= options_of(made.classes, changes[made.name])
     for name, value in values.items():
         key = f"{table}.{name}"
-        if name not in hints:
-            raise ConfigError(f"{where}: unknown option {key!r}{_close(key, options())}")
-        changes[name] = _checked(value, hints[name], f"{where}: {key}")
+        if name not in known:
+            every = OPTIONS.keys() | {made.key for made in known.values()}
+            raise ConfigError(f"{where}: unknown option {key!r}{_close(key, every)}")
+        if name not in changes:
+            changes[name] = _checked(value, known[name], f"{where}: {key}")
+    if hasattr(section, "own"):
+        own = dict(section.own) | changes
+        fields = declared(type(section), table)
+        changes = {name: value for name, value in changes.items() if name in fields}
+        changes["own"] = {n: v for n, v in own.items() if n in known and n not in fields}
     return dataclasses.replace(section, **changes)  # type: ignore[type-var]
 
 
-def _checked(value: Any, hint: Any, where: str) -> Any:
-    """``value`` as ``hint`` wants it, or a ConfigError that says what it wants."""
-    for choice in _choices(hint):
-        matched, result = _match(value, choice)
+def _checked(value: Any, option: Option, where: str) -> Any:
+    """``value`` as ``option`` wants it, or a ConfigError that says what it wants."""
+    if isinstance(value, str) and value in option.words:
+        return value
+    for kind in option.types:
+        matched, result = _match(value, kind)
         if matched:
             return result
-    wanted = " or ".join(dict.fromkeys(_describe(choice) for choice in _choices(hint)))
-    raise ConfigError(f"{where}: expected {wanted}, got {_shown(value)}")
-
-
-def _choices(hint: Any) -> list[Any]:
-    if get_origin(hint) in (Union, types.UnionType):
-        return [choice for part in get_args(hint) for choice in _choices(part)]
-    return [hint]
+    kinds = [*map(_describe, option.types), *map(json.dumps, option.words)]
+    wanted = " or ".join(dict.fromkeys(kinds))
+    raise ConfigError(f"{where}: expected {wanted}, got {_shown(value)} ({option.help})")
 
 
 def _match(value: Any, hint: Any) -> tuple[bool, Any]:
@@ -180,9 +199,10 @@ def _value(text: str) -> Any:
     return parsed["value"] if len(parsed) == 1 else text
 
 
-def _toml(value: Any) -> str:
+def toml_value(value: Any) -> str:
+    """``value`` as TOML writes it."""
     if isinstance(value, tuple):
-        return "[" + ", ".join(_toml(x) for x in value) + "]"
+        return "[" + ", ".join(toml_value(x) for x in value) + "]"
     if isinstance(value, str):
         # JSON escapes what TOML's basic strings do, but for the delete character.
         return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

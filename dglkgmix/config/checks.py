@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any, Protocol
 
+from dglkgmix.config.classes import find, reads
+from dglkgmix.config.settings import Config, Settled
 from dglkgmix.errors import ConfigError
-from dglkgmix.training.config import Config
 
 
 class Sized(Protocol):
@@ -25,85 +25,6 @@ class Sized(Protocol):
     @property
     def train_index(self) -> Any:
         """Its ``heads``: one entry for each distinct query."""
-
-
-Rule = tuple[Callable[[Any], bool], str]
-
-_POSITIVE: Rule = (lambda x: x > 0, "must be above 0")
-_ATLEAST_0: Rule = (lambda x: x >= 0, "must be 0 or more")
-_ATLEAST_1: Rule = (lambda x: x >= 1, "must be 1 or more")
-_DIM: Rule = (lambda x: 1 <= x <= 2**20, "must be 1 or more, and at most 2^20")
-_SHARE: Rule = (lambda x: 0 <= x <= 1, "must lie in [0, 1]")
-_BELOW_1: Rule = (lambda x: 0 <= x < 1, "must lie in [0, 1)")
-_DECAY: Rule = (lambda x: 0 < x <= 1, "must lie in (0, 1]")
-
-_STAGE_RULES: dict[str, Rule] = {
-    "epochs": _ATLEAST_1,
-    "batch_size": _ATLEAST_1,
-    "lr": _POSITIVE,
-    "lr_decay": _DECAY,
-    "label_smoothing": _BELOW_1,
-    "smoothing_mass": _ATLEAST_0,
-    "negatives": _ATLEAST_1,
-    "n3": _ATLEAST_0,
-    "l2": _ATLEAST_0,
-    "clip": _ATLEAST_0,
-    "validate_every": _ATLEAST_1,
-    "patience": _ATLEAST_0,
-}
-_DROPOUTS = dict.fromkeys(
-    ("input_dropout", "feature_dropout", "hidden_dropout", "hidden_dropout1", "hidden_dropout2"),
-    _BELOW_1,
-)
-
-_SWA_RULES: dict[str, Rule] = {"start": _ATLEAST_1, "every": _ATLEAST_1, "lr": _POSITIVE}
-
-RULES: dict[str, dict[str, Rule]] = {
-    "data": {
-        "split": (
-            lambda x: x[0] > 0 and min(x) >= 0 and math.isclose(sum(x), 1),
-            "must be three shares that add up to 1, the first above 0",
-        ),
-        "split_seed": (lambda x: 0 <= x < 2**32, "must lie in [0, 2^32)"),
-    },
-    "model": {
-        "entity_dim": _DIM,
-        "relation_dim": _DIM,
-        "height": _ATLEAST_1,
-        "filters": _ATLEAST_1,
-        "kernel": _ATLEAST_1,
-        **_DROPOUTS,
-        "layers": _ATLEAST_1,
-        "bases": _ATLEAST_1,
-        "encoder_dropout": _BELOW_1,
-        "edge_dropout": _SHARE,
-        "fanout": _ATLEAST_0,
-    },
-    "training": _STAGE_RULES,
-    "strategy": {
-        "threshold": _ATLEAST_0,
-        "partners": _ATLEAST_1,
-        "alpha": _POSITIVE,
-        "fixed_lambda": _SHARE,
-        "synthetic_weight": _ATLEAST_0,
-        "reweight_up": _ATLEAST_0,
-        "gamma": _ATLEAST_0,
-        "tau": _ATLEAST_0,
-        "adjustment_smoothing": _POSITIVE,
-    },
-    "pretrain": {
-        **_STAGE_RULES,
-        **_DROPOUTS,
-        **{f"swa_{name}": rule for name, rule in _SWA_RULES.items()},
-    },
-    "swa": _SWA_RULES,
-    "runtime": {
-        "seed": (lambda x: 0 <= x < 2**63, "must lie in [0, 2^63)"),
-        "threads": _ATLEAST_1,
-        "block": _ATLEAST_1,
-        "save_every": _ATLEAST_1,
-    },
-}
 
 
 def validate(config: Config) -> None:
@@ -125,7 +46,7 @@ def validate_alone(config: Config) -> None:
     _raise_first(_single(config))
 
 
-def validate_for(config: Config, kg: Sized) -> None:
+def validate_for(config: Settled, kg: Sized) -> None:
     """Check a resolved configuration against the graph it is to train on.
 
     Raises:
@@ -140,37 +61,39 @@ def _raise_first(complaints: Iterator[str]) -> None:
 
 
 def _single(config: Config) -> Iterator[str]:
-    for table in dataclasses.fields(config):
-        section = getattr(config, table.name)
-        for option in dataclasses.fields(section):
-            value = getattr(section, option.name)
-            name = f"{table.name}.{option.name}"
-            if isinstance(value, float) and not math.isfinite(value):
-                yield f"{name} must be finite, got {value}"
-            rule = RULES.get(table.name, {}).get(option.name)
-            if rule and not isinstance(value, str) and not rule[0](value):
-                yield f"{name} {rule[1]}, got {value}"
-            if isinstance(value, int) and value >= 2**63:
-                yield f"{name} must stay below 2^63, got {value}"
+    for option, value in config.items():
+        name = option.key
+        if isinstance(value, float) and not math.isfinite(value):
+            yield f"{name} must be finite, got {value}"
+        if option.bounds and not isinstance(value, str) and not option.bounds.holds(value):
+            yield f"{name} {option.bounds.words}, got {value}"
+        if isinstance(value, int) and value >= 2**63:
+            yield f"{name} must stay below 2^63, got {value}"
 
 
 def _together(config: Config) -> Iterator[str]:
     model, training, strategy = config.model, config.training, config.strategy
     dims = (model.entity_dim, model.relation_dim)
-    if model.decoder != "tucker" and "auto" not in dims and dims[0] != dims[1]:
+    if "auto" not in dims and dims[0] != dims[1] and not find("decoder", model.decoder).two_dims:
         yield (
             f"model.relation_dim {dims[1]} must equal model.entity_dim {dims[0]}: "
-            f"only tucker takes another, not {model.decoder}"
+            f"{model.decoder} takes no other"
         )
-    if strategy.name == "logit-adjustment" and training.loss != "ce":
-        yield 'strategy.name "logit-adjustment" needs training.loss "ce" (--loss ce)'
+    losses = find("strategy", strategy.name).losses
+    if training.loss not in losses:
+        yield (
+            f'strategy.name "{strategy.name}" needs training.loss "{losses[0]}" '
+            f"(--loss {losses[0]})"
+        )
     fixed = strategy.fixed_lambda
     if fixed != "none" and strategy.lambda_range == "half" and fixed < 0.5:
         yield f'strategy.fixed_lambda {fixed} lies outside lambda_range "half", which is [0.5, 1]'
     if config.pretrain.run and config.pretrain.enabled is False:
         yield "pretrain.run names a run, but pretrain.enabled is false (--no-pretrain)"
-    if model.encoder == "lookup" and model.fanout:
-        yield 'model.fanout samples neighbours, which model.encoder "lookup" does not read'
+    if model.fanout and "fanout" not in reads("encoder", model.encoder):
+        yield (
+            f'model.fanout samples neighbours, which model.encoder "{model.encoder}" does not read'
+        )
     yield from _smoothing(config)
 
 
@@ -191,7 +114,7 @@ def _inherit(config: Config, table: str, key: str) -> Any:
     return getattr(config.training, key) if value == "same" else value
 
 
-def _against(config: Config, kg: Sized) -> Iterator[str]:
+def _against(config: Settled, kg: Sized) -> Iterator[str]:
     tables = ["training", "pretrain"] if config.pretrain.enabled else ["training"]
     for table in tables:
         section = getattr(config, table)

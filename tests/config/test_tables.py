@@ -1,18 +1,6 @@
 from __future__ import annotations
 
-import pytest
-
-from dglkgmix.errors import ConfigError
-from dglkgmix.training.config import Config, DataConfig, PretrainConfig, settled
-
-
-def test_a_number_is_settled_and_a_word_is_not() -> None:
-    assert settled(3) == 3
-    assert settled(0.5) == 0.5
-    with pytest.raises(ConfigError, match="still 'auto'"):
-        settled(Config().training.lr)
-    with pytest.raises(ConfigError, match="still 'same'"):
-        settled(PretrainConfig().lr)
+from dglkgmix.config import Config, DataConfig
 
 
 def test_defaults_are_the_designs() -> None:

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from dglkgmix.config.checks import validate
+from dglkgmix.config.relevance import check_relevant
+from dglkgmix.config.settings import Config, flag_of
+from dglkgmix.config.toml import apply_overrides, differences, set_option
 from dglkgmix.errors import OVERWRITE, ConfigError
-from dglkgmix.training.config import Config
-from dglkgmix.training.config_io import apply_overrides, differences, set_option
-from dglkgmix.training.flags import flag_of
-from dglkgmix.training.relevance import check_relevant
-from dglkgmix.training.validation import validate
 
 # What a resumed run may change: how long and where it runs, never what it computes.
 CHANGEABLE = frozenset(

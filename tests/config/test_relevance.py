@@ -2,10 +2,11 @@ from __future__ import annotations
 
 import pytest
 
+from dglkgmix.config import Config
+from dglkgmix.config.relevance import check_relevant, idle
+from dglkgmix.config.settings import OPTIONS
+from dglkgmix.config.toml import apply_overrides
 from dglkgmix.errors import ConfigError
-from dglkgmix.training.config import Config
-from dglkgmix.training.config_io import apply_overrides, options
-from dglkgmix.training.relevance import check_relevant, idle
 
 MIXUP = ("strategy.name=mixup",)
 
@@ -74,23 +75,6 @@ def test_what_is_read_passes(overrides: tuple[str, ...], option: str) -> None:
     assert idle(config(*overrides), option) is None
 
 
-def test_negatives_of_both_stages_apart() -> None:
-    """A first stage with negatives of its own does not read the main stage's."""
-    both = config(*MIXUP, "pretrain.regime=1-k", "pretrain.negatives=5")
-    assert idle(both, "pretrain.negatives") is None
-    assert "regime 1-k" in str(idle(both, "training.negatives"))
-
-
-def test_smoothing_of_both_stages_apart() -> None:
-    """The mass of the main stage is read where its first stage smooths, and takes it over."""
-    plain = ("training.label_smoothing=0.0", "pretrain.label_smoothing=0.1")
-    assert idle(config(*MIXUP, *plain), "training.smoothing_mass") is None
-    assert idle(config(*MIXUP, *plain), "pretrain.smoothing_mass") is None
-    own = config(*MIXUP, *plain, "pretrain.smoothing_mass=0.5")
-    assert "not smoothed" in str(idle(own, "training.smoothing_mass"))
-    assert idle(config(), "training.smoothing_mass") is None
-
-
 def test_the_flag_is_named() -> None:
     with pytest.raises(ConfigError, match=r"^--partner-rule \(strategy.partner_rule\) is given"):
         check_relevant(Config(), ["strategy.partner_rule"])
@@ -106,5 +90,5 @@ def test_every_option_is_read_by_some_plan() -> None:
             ("training.regime=1-k", "pretrain.regime=same", "pretrain.swa=true"),
         )
     ]
-    unread = [option for option in options() if all(idle(plan, option) for plan in plans)]
+    unread = [option for option in OPTIONS if all(idle(plan, option) for plan in plans)]
     assert unread == []

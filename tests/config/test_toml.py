@@ -7,18 +7,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dglkgmix.errors import ConfigError
-from dglkgmix.training.config import Config, DataConfig, TrainingConfig
-from dglkgmix.training.config_io import (
+from dglkgmix.config import Config, DataConfig, TrainingConfig
+from dglkgmix.config.settings import OPTIONS
+from dglkgmix.config.toml import (
     apply_overrides,
     differences,
     dumps,
     load,
     loads,
     merge,
-    options,
     set_option,
 )
+from dglkgmix.errors import ConfigError
 
 
 def test_the_defaults_survive_a_round_trip() -> None:
@@ -36,7 +36,7 @@ def test_every_option_is_written_once_under_its_table() -> None:
         "[swa]",
         "[runtime]",
     ]
-    assert sum("=" in line for line in lines) == len(options())
+    assert sum("=" in line for line in lines) == len(OPTIONS)
 
 
 @given(

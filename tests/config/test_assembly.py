@@ -2,10 +2,11 @@ from __future__ import annotations
 
 import pytest
 
+from dglkgmix.config import Config
+from dglkgmix.config.assembly import CHANGEABLE, assemble, resumed
+from dglkgmix.config.settings import OPTIONS
+from dglkgmix.config.toml import apply_overrides
 from dglkgmix.errors import ConfigError
-from dglkgmix.training.assembly import CHANGEABLE, assemble, resumed
-from dglkgmix.training.config import Config
-from dglkgmix.training.config_io import apply_overrides, options
 
 RECIPE = apply_overrides(
     Config(), ["training.epochs=400", "pretrain.epochs=500", "training.lr=0.5"]
@@ -77,7 +78,7 @@ def test_what_makes_no_sense_is_refused() -> None:
 
 
 def test_what_may_change_exists() -> None:
-    assert set(options()) >= CHANGEABLE
+    assert set(OPTIONS) >= CHANGEABLE
 
 
 def test_a_resumed_run_may_go_on_longer_and_elsewhere() -> None:
