@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from dglkgmix.cli.options import flags
+from dglkgmix.config.classes import trusting
 from dglkgmix.config.settings import READING
 
 if TYPE_CHECKING:
@@ -53,6 +54,22 @@ def load_source(source: str | Path, **reading: Any) -> KnowledgeGraph:
     given = {name: value for name, value in reading.items() if value is not None}
     split = {name: given.pop(name) for name in ("split", "split_seed") if name in given}
     return load(source, options=ReadOptions(**given), progress=DownloadBar(), **split)
+
+
+def trust_option(command: Callable[..., T]) -> Callable[..., T]:
+    """Adds ``--trust``, which holds while the command runs."""
+
+    def hold(context: click.Context, parameter: click.Parameter, value: bool) -> None:
+        context.with_resource(trusting(value))
+
+    return click.option(
+        "--trust",
+        is_flag=True,
+        expose_value=False,
+        is_eager=True,
+        callback=hold,
+        help="Import the classes outside of dglkgmix that a run names.",
+    )(command)
 
 
 def json_option(command: Callable[..., T]) -> Callable[..., T]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dglkgmix.cli.columns import aligned
-from dglkgmix.cli.common import emit_json, json_option, printable
+from dglkgmix.cli.common import emit_json, json_option, printable, trust_option
 from dglkgmix.cli.outputs import OUT_FILE, check_new, overwrite_option
 from dglkgmix.errors import ConfigError, UnknownNameError
 
@@ -46,6 +46,7 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
 @overwrite_option("an existing file of answers")
 @click.option("--bins", default="1,10,50", metavar="A,B,…", help="Edges of the degree bins.")
 @json_option
+@trust_option
 def predict(
     run: Path,
     *,

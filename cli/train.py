@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dglkgmix.cli import processes
-from dglkgmix.cli.common import emit_json, json_option, load_source, source_options
+from dglkgmix.cli.common import emit_json, json_option, load_source, source_options, trust_option
 from dglkgmix.cli.options import flags
 from dglkgmix.cli.outputs import OUT, OUT_FOLDER, NonEmpty
 from dglkgmix.config.settings import READING, TRAINING
@@ -60,6 +60,7 @@ if TYPE_CHECKING:
 @click.option("--quiet", is_flag=True, help="No progress on standard error.")
 @source_options
 @json_option
+@trust_option
 def train(**options: Any) -> None:
     """Train a model on SOURCE and evaluate it on validation and test triples.
 

@@ -10,6 +10,7 @@ from typing import Any
 import torch
 
 from dglkgmix.config import Config
+from dglkgmix.config.classes import is_trusting, trusting
 from dglkgmix.errors import CheckpointError, ConfigError
 from dglkgmix.evaluation.assessment import fit_calibration
 from dglkgmix.evaluation.model_scorer import ModelScorer
@@ -35,14 +36,24 @@ class Run:
         CheckpointError: names the file that is missing, damaged or does not fit the others.
     """
 
+    trust = False
+
     def __init__(self, folder: RunFolder, device: str | torch.device = "cpu") -> None:
         self.folder = folder
         self.device = torch.device(device)
 
     @classmethod
-    def open(cls, path: str | Path, *, device: str | torch.device = "cpu") -> Run:
-        """The run in the folder ``path``; its model goes to ``device``, wherever it was trained."""
-        return cls(RunFolder.open(Path(path)), device)
+    def open(
+        cls, path: str | Path, *, device: str | torch.device = "cpu", trust: bool = False
+    ) -> Run:
+        """The run in the folder ``path``; its model goes to ``device``, wherever it was trained.
+
+        ``trust`` lets it name a class outside of dglkgmix that is not imported yet: see
+        :mod:`dglkgmix.config.classes`.
+        """
+        run = cls(RunFolder.open(Path(path)), device)
+        run.trust = trust
+        return run
 
     @property
     def path(self) -> Path:
@@ -62,7 +73,8 @@ class Run:
     @cached_property
     def config(self) -> Config:
         """The settings, nothing left at "auto"."""
-        return run_files.read_config(self.folder)
+        with trusting(self.trust or is_trusting()):
+            return run_files.read_config(self.folder)
 
     @cached_property
     def kg(self) -> KnowledgeGraph:

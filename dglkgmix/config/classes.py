@@ -2,8 +2,9 @@
 
 A name without a colon is one of the package's. ``my_module:Rotation`` is a class of the user's. It
 is imported where the user names it: as a flag, with ``--set``, in a configuration or experiment
-file, or in Python. A stored run that names one is read where the class has been imported or named
-in this process, or with ``--trust`` (``trust=True`` in Python), as importing a module runs it.
+file, or in Python. Importing a module runs it, so a stored run that names one is read only where
+the module is imported already, the class was named on this call, or with ``--trust``
+(``trust=True`` in Python).
 """
 
 from __future__ import annotations
@@ -12,6 +13,9 @@ import difflib
 import importlib
 import inspect
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -26,6 +30,7 @@ DECODERS = {
     "complex": "dglkgmix.models.complex:ComplEx",
     "rescal": "dglkgmix.models.rescal:RESCAL",
     "transe": "dglkgmix.models.transe:TransE",
+    "rotate": "dglkgmix.models.rotate:RotatE",
 }
 ENCODERS = {"lookup": "dglkgmix.models.lookup:Lookup", "rgcn": "dglkgmix.models.rgcn:RGCN"}
 STRATEGIES = {
@@ -44,6 +49,22 @@ _BASES = {
 }
 # Classes of the user's that were named in this process, by their import path.
 _named: dict[str, type] = {}
+_trusted: ContextVar[bool] = ContextVar("trusted", default=False)
+
+
+@contextmanager
+def trusting(value: bool) -> Iterator[None]:
+    """Within it, stored runs may name classes that have to be imported, where ``value`` is true."""
+    token = _trusted.set(value)
+    try:
+        yield
+    finally:
+        _trusted.reset(token)
+
+
+def is_trusting() -> bool:
+    """Whether :func:`trusting` is in force."""
+    return _trusted.get()
 
 
 def find(kind: str, name: str) -> Any:
@@ -142,6 +163,13 @@ class Chooser:
         values = {name: given.get(name, made.default) for name, made in known.items()}
         object.__setattr__(self, "own", tuple(values.items()))
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Unpickled, as in a worker process, its classes are imported."""
+        self.__dict__.update(state)
+        for made in declared(type(self), "").values():
+            if made.classes:
+                admit(made.classes, state[made.name])
+
     def __getattr__(self, name: str) -> Any:
         for key, value in self.__dict__.get("own", ()):
             if key == name:
@@ -152,7 +180,7 @@ class Chooser:
 @cache
 def parameters(built: type) -> tuple[str, ...]:
     """The names of the parameters of a class's constructor."""
-    found = inspect.signature(built).parameters.values()
+    _, *found = inspect.signature(built.__init__).parameters.values()  # type: ignore[misc]
     return tuple(p.name for p in found if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD))
 
 
@@ -193,7 +221,7 @@ def _import(path: str, trust: bool, at: str) -> Any:
         return _named[path]
     module = path.partition(":")[0]
     if module not in sys.modules:
-        if not trust:
+        if not (trust or _trusted.get()):
             raise ConfigError(
                 f"{at}{path} is a class outside of dglkgmix, and reading the run imports it: "
                 "add --trust (in Python trust=True) where you trust that code"
@@ -203,6 +231,11 @@ def _import(path: str, trust: bool, at: str) -> Any:
     try:
         return _imported(path)
     except Exception as error:  # The user's module may raise anything.
+        if module == "__main__":
+            raise ConfigError(
+                f"{at}{path} was defined in a script or notebook: move it to a module, and name it "
+                "module:Class"
+            ) from None
         raise ConfigError(
             f"{at}{path} cannot be imported: {type(error).__name__}: {error}"
         ) from error

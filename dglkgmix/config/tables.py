@@ -140,6 +140,8 @@ class ModelConfig(Chooser, Generic[Open]):
         0.5, "TuckER: dropout after the contraction with the head.", bounds=BELOW_1, of="decoder"
     )
     norm: Literal[1, 2] = option(1, "TransE: the norm of the distance.", of="decoder")
+    # The authors' on FB15k-237.
+    margin: float = option(9.0, "RotatE: γ, from which distances are taken.", of="decoder")
     layers: int = option(1, "R-GCN: layers.", bounds=AT_LEAST_1, of="encoder")
     decomposition: Literal["basis", "block"] = option(
         "basis", "R-GCN: what a relation's matrix is made of.", of="encoder"

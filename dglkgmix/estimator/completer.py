@@ -229,13 +229,15 @@ class KGCompleter(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.run_.write(run, overwrite=overwrite)
 
     @classmethod
-    def from_run(cls, run: str | Path) -> KGCompleter:
+    def from_run(cls, run: str | Path, *, trust: bool = False) -> KGCompleter:
         """A fitted estimator from a finished run of the command line.
+
+        ``trust`` lets the run name a class outside of dglkgmix that is not imported yet.
 
         Raises:
             CheckpointError: no run, a damaged one, or one that has not finished.
         """
-        packed = PackedRun.pack(run)
+        packed = PackedRun.pack(run, trust=trust)
         completer = cls(**from_config(packed.config), config=packed.config)
         completer.classes_ = np.array(list(packed.kg.entities), dtype=object)
         completer.relations_ = np.array(list(packed.kg.relations), dtype=object)

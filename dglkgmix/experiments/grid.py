@@ -28,12 +28,13 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
-from dglkgmix.config.classes import DECODERS, ENCODERS, STRATEGIES
+from dglkgmix.config.classes import DECODERS, ENCODERS, STRATEGIES, admit, options_of
 from dglkgmix.config.settings import OPTIONS
 from dglkgmix.errors import ConfigError
 from dglkgmix.experiments import toml_files
@@ -46,6 +47,12 @@ AXES: dict[str, tuple[str, ...]] = {
     "model": tuple(DECODERS),
     "encoder": tuple(ENCODERS),
     "strategy": (),
+}
+# The options that name classes, by the axis that stands for each.
+_AXIS_OPTIONS = {
+    "grid.model": "model.decoder",
+    "grid.encoder": "model.encoder",
+    "grid.strategy": "strategy.name",
 }
 _TABLES = ("experiment", "grid", "settings", "variants", "rules", "comparisons")
 _HEAD: dict[str, type] = {
@@ -135,28 +142,59 @@ def parse_experiment(text: str, where: str = "experiment") -> Experiment:
     for name in ("experiment", "grid"):
         if name not in tables:
             raise ConfigError(f"{where}: the table [{name}] is missing")
+    known = known_options(tables, where)
     head = _head(toml_files.typed(tables, "experiment", dict, where), f"{where}: [experiment]")
     settings = dict(_table(tables, "settings", where))
     recipe = pop_recipe(settings, f"{where}: [settings]")
-    variants, recipes = _variants(_table(tables, "variants", where), where)
-    axes = _axes(toml_files.typed(tables, "grid", dict, where), variants, f"{where}: [grid]")
+    variants, recipes = _variants(_table(tables, "variants", where), where, known)
+    axes = _axes(toml_files.typed(tables, "grid", dict, where), variants, f"{where}: [grid]", known)
     experiment = Experiment(
         **head,
         axes=axes,
         recipe=recipe,
-        settings=flatten(settings, f"{where}: [settings]"),
+        settings=flatten(settings, f"{where}: [settings]", known),
         variants=variants,
         variant_recipes=recipes,
-        rules=_each(_rule, "rules", tables, axes, where),
+        rules=_each(partial(_rule, known), "rules", tables, axes, where),
         comparisons=_each(parse_comparison, "comparisons", tables, axes, where),
     )
     return _with_baseline(_without_clashes(experiment, where), where)
 
 
-def flatten(table: Mapping[str, Any], where: str) -> Options:
-    """``{"training": {"lr": 1}}`` as ``{"training.lr": 1}``; unknown options are refused."""
+def known_options(tables: Mapping[str, Any], where: str) -> dict[str, tuple[str, str] | None]:
+    """All options, with those of the classes of the user's that a file names anywhere.
+
+    Returns:
+        option → None, or the option that names its class and the class's name.
+
+    Raises:
+        ConfigError: a class that cannot be imported.
+    """
+    known: dict[str, tuple[str, str] | None] = dict.fromkeys(OPTIONS)
+    for key, value in _leaves(tables):
+        chooser = _AXIS_OPTIONS.get(key, ".".join(key.split(".")[-2:]))
+        if chooser in _AXIS_OPTIONS.values() and isinstance(value, str) and ":" in value:
+            kind = OPTIONS[chooser].classes
+            name = admit(kind, value, where=f"{where}: {key}")
+            known |= {o.key: (chooser, name) for o in options_of(kind, name).values()}
+    return known
+
+
+def _leaves(value: Any, key: str = "") -> Iterator[tuple[str, Any]]:
+    """Every value of nested tables and lists, with its dotted key."""
+    if isinstance(value, Mapping):
+        for name, inner in value.items():
+            yield from _leaves(inner, f"{key}.{name}" if key else name)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _leaves(inner, key)
+    else:
+        yield key, value
+
+
+def flatten(table: Mapping[str, Any], where: str, known: Collection[str]) -> Options:
+    """``{"training": {"lr": 1}}`` as ``{"training.lr": 1}``; all but ``known`` are refused."""
     found: Options = {}
-    known = list(OPTIONS)
     for key, value in table.items():
         nested = isinstance(value, dict) and key not in known
         found |= {f"{key}.{k}": v for k, v in value.items()} if nested else {key: value}
@@ -204,21 +242,23 @@ def _quotes(option: str) -> str:
     )
 
 
-def _axes(grid: dict[str, Any], variants: Mapping[str, Any], where: str) -> dict[str, Any]:
-    known = {axis: grid[axis] for axis in AXES if axis in grid}
-    for axis, value in known.items():
+def _axes(
+    grid: dict[str, Any], variants: Mapping[str, Any], where: str, known: Collection[str]
+) -> dict[str, Any]:
+    given = {axis: grid[axis] for axis in AXES if axis in grid}
+    for axis, value in given.items():
         if isinstance(value, dict) and value:
             raise ConfigError(f"{where}: {_quotes(f'{axis}.{next(iter(value))}')}")
     for axis in ("data", "model", "strategy"):
-        if axis not in known:
+        if axis not in given:
             raise ConfigError(f"{where}: the axis {axis!r} is missing")
     others = {key: value for key, value in grid.items() if key not in AXES}
     for key, value in others.items():
         if not isinstance(value, dict) and "." not in key:
             raise ConfigError(f"{where}: unknown axis {key!r}{toml_files.close(key, list(AXES))}")
-    options = flatten(others, where)
+    options = flatten(others, where, known)
     _refuse_machine(options, where)
-    axes = {"encoder": ["lookup"]} | known | options
+    axes = {"encoder": ["lookup"]} | given | options
     order = [*AXES, *(key for key in axes if key not in AXES)]
     allowed = AXES | {"strategy": (*STRATEGIES, *variants)}
     return {axis: _values(axes[axis], axis, allowed.get(axis, ()), where) for axis in order}
@@ -241,7 +281,7 @@ def _values(values: Any, axis: str, allowed: Sequence[str], where: str) -> tuple
     for place, value in enumerate(values):
         if axis in AXES and not isinstance(value, str):
             raise ConfigError(f"{where}: {axis} must hold strings, not {value!r}")
-        if allowed and value not in allowed:
+        if allowed and value not in allowed and ":" not in value:
             raise ConfigError(
                 f"{where}: unknown {axis} {value!r}{toml_files.close(value, allowed)}"
             )
@@ -270,7 +310,9 @@ def pop_recipe(table: dict[str, Any], where: str) -> str | None:
     return recipe
 
 
-def _variants(tables: Mapping[str, Any], where: str) -> tuple[dict[str, Options], dict[str, str]]:
+def _variants(
+    tables: Mapping[str, Any], where: str, known: Collection[str]
+) -> tuple[dict[str, Options], dict[str, str]]:
     variants, recipes = {}, {}
     for name in tables:
         place = f"{where}: [variants.{name}]"
@@ -278,7 +320,7 @@ def _variants(tables: Mapping[str, Any], where: str) -> tuple[dict[str, Options]
         recipe = pop_recipe(options, place)
         if recipe is not None:
             recipes[name] = recipe
-        variants[name] = flatten(options, place)
+        variants[name] = flatten(options, place, known)
     return variants, recipes
 
 
@@ -294,7 +336,7 @@ def _each(
     return tuple(parse(t, axes, f"{where}: [[{key}]] {i}") for i, t in enumerate(found, 1))
 
 
-def _rule(table: Any, axes: Mapping[str, Any], where: str) -> Rule:
+def _rule(known: Collection[str], table: Any, axes: Mapping[str, Any], where: str) -> Rule:
     if not isinstance(table, dict):
         raise ConfigError(f"{where}: must be a table with when and set")
     toml_files.refuse_unknown(table, ("when", "set"), where)
@@ -305,7 +347,7 @@ def _rule(table: Any, axes: Mapping[str, Any], where: str) -> Rule:
         for value in wanted:
             if value not in axes[axis]:
                 raise ConfigError(f"{where}: no cell has {axis} {value!r}")
-    return Rule(values, flatten(_table(table, "set", where), where))
+    return Rule(values, flatten(_table(table, "set", where), where, known))
 
 
 def _without_clashes(experiment: Experiment, where: str) -> Experiment:

@@ -25,6 +25,8 @@ from dglkgmix.config import (
 )
 from dglkgmix.config.checks import validate, validate_for
 from dglkgmix.config.classes import STRATEGIES, reads
+from dglkgmix.config.settings import OPTIONS
+from dglkgmix.config.settings import options as options_of
 from dglkgmix.config.toml import dumps, merge, set_option
 from dglkgmix.errors import ConfigError
 from dglkgmix.experiments.grid import AXES, Experiment, Options
@@ -34,6 +36,7 @@ from dglkgmix.training.defaults import resolve
 from dglkgmix.training.stages import PRETRAIN, stages
 
 Section = TypeVar("Section", TrainingConfig[Never], PretrainConfig[Never])
+_CHOOSERS = [key for key, made in OPTIONS.items() if made.classes]
 Graphs = Callable[[DataConfig], KnowledgeGraph]
 
 # A run's folder, and files called after it, must stay a file's name everywhere.
@@ -123,7 +126,12 @@ def cell_config(experiment: Experiment, axes: Mapping[str, Any], seed: int) -> C
     options |= experiment.variants.get(strategy, {})
     for rule in experiment.rules:
         options |= rule.set if rule.matches(axes) else {}
-    return set_options(config, options | {"runtime.seed": seed}, where=describe(axes, seed))
+    where = describe(axes, seed)
+    config = set_options(config, {k: options[k] for k in _CHOOSERS if k in options}, where=where)
+    # A class of the user's brings options that other cells do not have.
+    mine = options_of(config)
+    options = {key: value for key, value in options.items() if key in mine}
+    return set_options(config, options | {"runtime.seed": seed}, where=where)
 
 
 def set_options(config: Config, options: Options, *, where: str) -> Config:
@@ -219,7 +227,7 @@ def _axis_options(axes: Mapping[str, Any]) -> Options:
     options = {axis: value for axis, value in axes.items() if axis not in AXES}
     options |= {"data.source": axes["data"], "model.decoder": axes["model"]}
     options["model.encoder"] = axes["encoder"]
-    if axes["strategy"] in STRATEGIES:
+    if axes["strategy"] in STRATEGIES or ":" in axes["strategy"]:
         options["strategy.name"] = axes["strategy"]
     return options
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import inspect
 from abc import ABC, abstractmethod
 from typing import Any
 
 import torch
 from torch import Tensor, nn
+from typing_extensions import Self
 
 from dglkgmix.config import ModelConfig
 from dglkgmix.errors import ConfigError
@@ -39,6 +41,16 @@ class Decoder(nn.Module, ABC):
     sigmoid_is_probability = True
     shares_relations = False
     is_bilinear = True
+
+    arguments: dict[str, Any]
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Self:
+        """Notes ``arguments``, what it is made with by the constructor's names."""
+        decoder = super().__new__(cls)
+        arguments = inspect.signature(cls.__init__).bind_partial(None, *args, **kwargs).arguments
+        arguments.pop("self")
+        object.__setattr__(decoder, "arguments", arguments)
+        return decoder
 
     def __init__(self, entity_dim: int, relation_dim: int) -> None:
         super().__init__()

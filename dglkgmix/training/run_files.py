@@ -55,7 +55,7 @@ def read_config(folder: RunFolder) -> Config:
     """
     where = str(folder.path / CONFIG)
     try:
-        config = loads(folder.read(CONFIG).decode(), where=where)
+        config = loads(folder.read(CONFIG).decode(), where=where, trust=False)
     except UnicodeDecodeError as error:
         raise CheckpointError(f"{where}: not UTF-8: {error.reason}") from None
     except ConfigError as error:
