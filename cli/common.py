@@ -72,6 +72,25 @@ def trust_option(command: Callable[..., T]) -> Callable[..., T]:
     )(command)
 
 
+def metric_option(command: Callable[..., T]) -> Callable[..., T]:
+    """Adds ``--metric``, which holds while the command runs."""
+
+    def hold(context: click.Context, parameter: click.Parameter, value: tuple[str, ...]) -> None:
+        if value:
+            from dglkgmix.evaluation.metrics import further, metric_named
+
+            context.with_resource(further(map(metric_named, value)))
+
+    return click.option(
+        "--metric",
+        multiple=True,
+        expose_value=False,
+        callback=hold,
+        metavar="MODULE:NAME",
+        help="Compute this metric of your own, too.",
+    )(command)
+
+
 def json_option(command: Callable[..., T]) -> Callable[..., T]:
     """Adds ``--json``; the command gets it as ``as_json``."""
     return click.option(

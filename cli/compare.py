@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from dglkgmix.cli.common import emit_json, json_option, trust_option
+from dglkgmix.cli.common import emit_json, json_option, metric_option, trust_option
 from dglkgmix.errors import ConfigError, DataError
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 )
 @click.option("--bins", default="1,10,50", metavar="A,B,…", help="Edges of the degree bins.")
 @json_option
+@metric_option
 @trust_option
 def compare(runs: tuple[str, ...], *, split: str, bins: str, as_json: bool) -> None:
     """Compare every further RUN with the first, the baseline, on the same triples.

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from dglkgmix.cli.common import emit_json, json_option, reading_options, trust_option
+from dglkgmix.cli.common import emit_json, json_option, metric_option, reading_options, trust_option
 from dglkgmix.cli.outputs import OUT_FILE, check_new, overwrite_option
 
 KINDS = [
@@ -59,6 +59,7 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
 @click.option("--block", type=click.IntRange(min=1), help="Rank anew, so many scores at once.")
 @reading_options("--shares")
 @json_option
+@metric_option
 @trust_option
 def evaluate(run: Path | None, *, as_json: bool, **options: Any) -> None:
     """Say how good RUN is on test triples, where it is good, and how far to trust its scores.

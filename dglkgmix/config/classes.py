@@ -100,7 +100,7 @@ def admit(kind: str, value: Any, *, trust: bool = True, where: str = "") -> str:
         near = difflib.get_close_matches(value, NAMES[kind], n=1)
         hint = f'; did you mean "{near[0]}"?' if near else ""
         raise ConfigError(f'{at}expected {wanted} or "module:Class", got "{value}"{hint}')
-    found = _import(value, trust, at) if isinstance(value, str) else value
+    found = import_named(value, trust=trust, at=at) if isinstance(value, str) else value
     base = _imported(_BASES[kind])
     if not isinstance(found, type) or not issubclass(found, base):
         raise ConfigError(f"{at}{value!r} is not a subclass of {base.__module__}.{base.__name__}")
@@ -216,7 +216,12 @@ def _check(kind: str, found: type, at: str) -> None:
         )
 
 
-def _import(path: str, trust: bool, at: str) -> Any:
+def import_named(path: str, *, trust: bool = True, at: str = "") -> Any:
+    """What ``module:name`` stands for; the current directory is searched last.
+
+    Raises:
+        ConfigError: it cannot be imported, or may not be.
+    """
     if path in _named:
         return _named[path]
     module = path.partition(":")[0]

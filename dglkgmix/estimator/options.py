@@ -8,8 +8,8 @@ from typing import Any
 
 from dglkgmix.config import Config
 from dglkgmix.config.assembly import assemble
-from dglkgmix.config.settings import TRAINING
-from dglkgmix.config.toml import load, merge
+from dglkgmix.config.settings import OPTIONS, TRAINING
+from dglkgmix.config.toml import load, merge, set_option
 from dglkgmix.errors import ConfigError
 
 
@@ -23,7 +23,12 @@ def to_config(params: Mapping[str, Any]) -> Config:
         made.key: _plain(params[name]) if params[name] != made.default else None
         for name, made in TRAINING.items()
     }
-    return assemble(_base(params["config"]), given)
+    start = Config()
+    # Classes first: the configuration may set options that only they have.
+    for key, made in OPTIONS.items():
+        if made.classes and given[key] is not None:
+            start = set_option(start, key, given[key])
+    return assemble(_base(params["config"], start), given)
 
 
 def from_config(config: Config) -> dict[str, Any]:
@@ -31,15 +36,15 @@ def from_config(config: Config) -> dict[str, Any]:
     return {name: config.value(made.key) for name, made in TRAINING.items()}
 
 
-def _base(config: Any) -> Config:
+def _base(config: Any, start: Config) -> Config:
     if config is None:
-        return Config()
+        return start
     if isinstance(config, Config):
         return config
     if isinstance(config, Mapping):
-        return merge(Config(), config, where="config")
+        return merge(start, config, where="config")
     if isinstance(config, str | Path):
-        return load(Path(config))
+        return load(Path(config), start)
     raise ConfigError(
         "config must be a Config, a dictionary of tables or the path of a TOML file, "
         f"not a {type(config).__name__}"

@@ -50,7 +50,7 @@ class RotatE(Decoder):
     def score_all(self, query: Tensor, entities: Tensor, bias: Tensor | None = None) -> Tensor:
         """Scores (B, E) of each query against all entities."""
         step = max(1, _BLOCK // max(1, query.numel()))
-        distance = torch.cat([self._block(query, part) for part in entities.split(step)], dim=1)
+        distance = torch.cat([self._block(query, x) for x in torch.split(entities, step)], dim=1)
         scores = self.margin - distance
         return scores if bias is None else scores + bias
 
@@ -83,5 +83,6 @@ class RotatE(Decoder):
 
 def _distance(query: Tensor, tails: Tensor) -> Tensor:
     """Σ of the moduli (...) of complex differences between vectors (..., De)."""
-    pairs = (query - tails).unflatten(-1, (2, -1))
-    return torch.linalg.vector_norm(pairs, dim=-2).sum(-1)
+    pairs = torch.unflatten(query - tails, -1, (2, -1))
+    distance: Tensor = torch.linalg.vector_norm(pairs, dim=-2).sum(-1)
+    return distance

@@ -96,7 +96,11 @@ def test_a_stored_name_is_imported_only_with_trust(module: str) -> None:
 @pytest.mark.parametrize(
     ("kind", "value", "message"),
     [
-        ("decoder", "convE", r'expected "conve" or .* or "module:Class", got "convE"; did you mean'),
+        (
+            "decoder",
+            "convE",
+            r'expected "conve" or .* or "module:Class", got "convE"; did you mean',
+        ),
         ("decoder", "own_classes:None_", "own_classes:None_ cannot be imported: AttributeError"),
         ("decoder", "no_such_module:X", "cannot be imported: ModuleNotFoundError"),
         ("decoder", "own_classes:Other", "not a subclass of dglkgmix.models.decoder.Decoder"),

@@ -256,6 +256,11 @@ def plain_complex(m: LinkPredictor, h: Tensor, r: Tensor, t: Tensor) -> Tensor:
     return (a * b * c.conj()).sum().real
 
 
+def plain_rotate(m: LinkPredictor, h: Tensor, r: Tensor, t: Tensor) -> Tensor:
+    a, c = (torch.complex(v[: D // 2], v[D // 2 :]) for v in (h, t))
+    return m.decoder.margin - (a * torch.polar(torch.ones_like(r), r) - c).abs().sum()
+
+
 PLAIN: dict[str, Callable[[LinkPredictor, Tensor, Tensor, Tensor], Tensor]] = {
     "conve": plain_conve,
     "tucker": plain_tucker,
@@ -263,6 +268,7 @@ PLAIN: dict[str, Callable[[LinkPredictor, Tensor, Tensor, Tensor], Tensor]] = {
     "complex": plain_complex,
     "rescal": lambda m, h, r, t: h @ r.view(D, D) @ t,
     "transe": lambda m, h, r, t: -(h + r - t).abs().sum(),
+    "rotate": plain_rotate,
 }
 
 

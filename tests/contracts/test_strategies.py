@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from dglkgmix.config import ModelConfig, StrategyConfig, TrainingConfig
-from dglkgmix.config.classes import STRATEGIES, find
+from dglkgmix.config.classes import DECODERS, STRATEGIES, find
 from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.models.link_predictor import LinkPredictor
 from dglkgmix.sampling.negatives import TripleBatches
@@ -24,11 +24,7 @@ SETTINGS = [
     for name, regime in itertools.product(STRATEGIES, ("1-n", "1-k"))
     for loss in LOSSES[name]
 ]
-MODELS = list(
-    itertools.product(
-        ("conve", "tucker", "distmult", "complex", "rescal", "transe"), ("lookup", "rgcn")
-    )
-)
+MODELS = list(itertools.product(DECODERS, ("lookup", "rgcn")))
 every_setting = pytest.mark.parametrize(("name", "regime", "loss"), SETTINGS)
 
 

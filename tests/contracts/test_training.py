@@ -9,6 +9,7 @@ import torch
 
 from dglkgmix.config import Config
 from dglkgmix.config.checks import validate, validate_for
+from dglkgmix.config.classes import DECODERS, STRATEGIES
 from dglkgmix.config.toml import apply_overrides
 from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.models.link_predictor import LinkPredictor
@@ -17,9 +18,6 @@ from dglkgmix.training.progress import Progress
 from dglkgmix.training.stage_loop import StageLoop
 from dglkgmix.training.stage_state import StageState
 from dglkgmix.training.stages import stages
-
-DECODERS = ("conve", "tucker", "distmult", "complex", "rescal", "transe")
-STRATEGIES = ("standard", "mixup", "oversample", "reweight", "focal", "logit-adjustment")
 
 
 @pytest.fixture(scope="module")
