@@ -303,5 +303,6 @@ def test_metrics_are_in_every_table(capsys: pytest.CaptureFixture[str]) -> None:
     assert "Hits@2" in capsys.readouterr().out
     assert main(["report", "run", "--trust", "--out", "own.html", *own]) == 0
     assert "median rank" in Path("own.html").read_text(encoding="utf-8")
+    capsys.readouterr()
     assert main(["evaluate", "run", "--trust", "--json"]) == 0
     assert "median" not in json.loads(capsys.readouterr().out)["overall"]
