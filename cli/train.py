@@ -13,7 +13,8 @@ from dglkgmix.cli import processes
 from dglkgmix.cli.common import emit_json, json_option, load_source, source_options, trust_option
 from dglkgmix.cli.options import flags
 from dglkgmix.cli.outputs import OUT, OUT_FOLDER, NonEmpty
-from dglkgmix.config.settings import READING, TRAINING
+from dglkgmix.config.classes import admit, is_trusting, trusting
+from dglkgmix.config.settings import OPTIONS, READING, TRAINING
 from dglkgmix.errors import ConfigError, PeerError
 
 if TYPE_CHECKING:
@@ -119,10 +120,12 @@ def _resuming(options: dict[str, Any]) -> str:
 def _train(options: dict[str, Any], world: World) -> None:
     from dglkgmix.training import launch
 
-    if not options["resume"] and launch.restarted(options["out"], world):
+    again = not options["resume"] and launch.restarted(options["out"], world)
+    if again:
         # The same command, once more: the run has what recipe and file said.
         options |= {"resume": True, "recipe": None, "config_file": None}
-    result = _resume(options, world) if options["resume"] else _start(options, world)
+    with trusting(again or is_trusting()):
+        result = _resume(options, world) if options["resume"] else _start(options, world)
     if world.main:
         _print(result, options["as_json"])
 
@@ -218,7 +221,11 @@ def _stored(options: dict[str, Any], folder: RunFolder) -> Config:
             raise ConfigError(
                 "--resume takes the run's own settings: leave --recipe and --config out"
             )
-    return resumed(run_files.read_config(folder), _flags(options), options["sets"], strict=True)
+    given = _flags(options)
+    for key, value in given.items():
+        if value is not None and OPTIONS[key].classes:
+            admit(OPTIONS[key].classes, value)
+    return resumed(run_files.read_config(folder), given, options["sets"], strict=True)
 
 
 def _flags(options: dict[str, Any]) -> dict[str, Any]:

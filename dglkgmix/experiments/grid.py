@@ -192,7 +192,9 @@ def _leaves(value: Any, key: str = "") -> Iterator[tuple[str, Any]]:
         yield key, value
 
 
-def flatten(table: Mapping[str, Any], where: str, known: Collection[str]) -> Options:
+def flatten(
+    table: Mapping[str, Any], where: str, known: Collection[str] = OPTIONS.keys()
+) -> Options:
     """``{"training": {"lr": 1}}`` as ``{"training.lr": 1}``; all but ``known`` are refused."""
     found: Options = {}
     for key, value in table.items():

@@ -84,7 +84,7 @@ def test_every_option_is_read_by_some_plan() -> None:
     plans = [
         config(f"strategy.name={name}", f"model.decoder={decoder}", *more)
         for name in ("mixup", "reweight", "focal", "logit-adjustment")
-        for decoder in ("conve", "tucker", "transe")
+        for decoder in ("conve", "tucker", "transe", "rotate")
         for more in (
             ("model.encoder=rgcn",),
             ("training.regime=1-k", "pretrain.regime=same", "pretrain.swa=true"),

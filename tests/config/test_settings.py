@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dglkgmix.config import Config
-from dglkgmix.config.classes import DECODERS, ENCODERS, STRATEGIES, find
+from dglkgmix.config.classes import DECODERS, ENCODERS, STRATEGIES, find, title
 from dglkgmix.config.settings import OPTIONS, READING, TRAINING, flag_of, options
 
 
@@ -49,3 +49,11 @@ def test_every_package_class_is_found() -> None:
     assert found[:3] == ["ConvE", "TuckER", "DistMult"]
     assert [find("encoder", name).__name__ for name in ENCODERS] == ["Lookup", "RGCN"]
     assert len({find("strategy", name) for name in STRATEGIES}) == len(STRATEGIES)
+
+
+def test_what_auto_means_is_what_the_classes_say() -> None:
+    biased = [title("decoder", name) for name in DECODERS if find("decoder", name).bias_by_default]
+    assert OPTIONS["model.bias"].auto == f"for {' and '.join(biased)}"
+    for key, attribute in (("pretrain.enabled", "two_stage"), ("swa.enabled", "averaged")):
+        names = [name for name in STRATEGIES if getattr(find("strategy", name), attribute)]
+        assert OPTIONS[key].auto == f"for {' and '.join(names)}"

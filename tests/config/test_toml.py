@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -150,3 +151,11 @@ def test_merge_and_set_option_do_not_touch_what_they_are_given() -> None:
     assert merge(config, {"swa": {"every": 3}}).swa.every == 3
     assert set_option(config, "swa.every", 4).swa.every == 4
     assert config == Config()
+
+
+def test_a_file_of_0_1_0_is_read() -> None:
+    """What it wrote for the defaults are the defaults of today, each in its place."""
+    text = (Path(__file__).parent / "config-0.1.0.toml").read_text(encoding="utf-8")
+    assert loads(text) == Config()
+    written = [line for line in dumps(Config()).splitlines() if line and line in text.splitlines()]
+    assert written == [line for line in text.splitlines() if line]

@@ -274,7 +274,11 @@ def test_it_resumes_to_the_same_result(tmp_path: Path) -> None:
     for out, epochs in ((whole, "4"), (part, "2")):
         args = ["--model", "guest_classes:Rotation", *FAST, "--epochs", epochs]
         assert main(["train", "data", "--out", str(out), *args]) == 0
-    assert main(["train", "--resume", "--out", str(part), "--epochs", "4", "--quiet"]) == 0
+    sys.modules.pop("guest_classes")
+    classes._named.clear()
+    more = ["train", "--resume", "--out", str(part), "--epochs", "4", "--quiet"]
+    assert main(more) == 2
+    assert main([*more, "--model", "guest_classes:Rotation"]) == 0  # named on this call
     assert (whole / "ranks-test.parquet").read_bytes() == (part / "ranks-test.parquet").read_bytes()
 
 

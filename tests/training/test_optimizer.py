@@ -8,7 +8,6 @@ import torch
 from torch import nn
 
 from dglkgmix.config import ModelConfig, TrainingConfig
-from dglkgmix.errors import ConfigError
 from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.models.link_predictor import LinkPredictor
 from dglkgmix.training.optimizer import (
@@ -65,11 +64,6 @@ def test_the_rate_decays_by_gamma_an_epoch() -> None:
         optimizer.step()
         decay.step()
     assert rates == pytest.approx([0.5, 0.45, 0.405])
-
-
-def test_a_rate_that_is_still_open_is_refused() -> None:
-    with pytest.raises(ConfigError, match="'auto'"):
-        build_optimizer(nn.Linear(1, 1), TrainingConfig())
 
 
 def test_frozen_parameters_are_left_out() -> None:
