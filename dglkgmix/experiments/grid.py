@@ -10,7 +10,8 @@ An experiment file has these tables; ``docs`` and ``dglkgmix experiment --help``
 ``[grid]``
     Axes, each a list: ``data`` (catalog names, folders or files), ``model``, ``strategy``
     (strategies, or names of variants), all required; ``encoder`` (default ``["lookup"]``); and any
-    option as ``"training.regime" = ["1-n", "1-k"]``. Cells are all combinations, for every seed.
+    option as ``"training.regime" = ["1-n", "1-k"]``. A class of the user's is ``module:Class``; its
+    options go to the cells that have it. Cells are all combinations, for every seed.
 ``[settings]``
     Options of every cell, and ``recipe``: what they start from. ``{data}``, ``{model}``,
     ``{encoder}`` and ``{strategy}`` in it stand for the cell's own.
