@@ -53,14 +53,21 @@ def entity_dim(num_edges: int) -> int:
     return 128 if num_edges < _SMALL else 200
 
 
-def epochs(num_edges: int) -> int:
-    """A ceiling that early stopping seldom lets a training reach; about 3·10⁷ triples."""
-    return max(20, min(500, round(3e7 / max(num_edges, 1))))
+def epochs(num_edges: int, decoder: str) -> int:
+    """A ceiling that early stopping seldom lets a training reach; about 3·10⁷ triples.
+
+    An epoch of TransE, whose scores are no product, takes several times one of the others.
+    """
+    return max(20, min(100 if decoder == "transe" else 500, round(3e7 / max(num_edges, 1))))
 
 
-def learning_rate(optimizer: str, num_edges: int) -> float:
-    """Adam's own 0.001, three times that on small graphs, whose epochs have few steps."""
-    if optimizer == "adagrad":
+def learning_rate(optimizer: str, num_edges: int, decoder: str) -> float:
+    """Adam's own 0.001, three times that on small graphs, whose epochs have few steps.
+
+    TransE starts with long vectors: on CoDEx-S, d = 32, epoch 10 has a validation MRR of .183 with
+    0.01, and of .009 with 0.001.
+    """
+    if optimizer == "adagrad" or decoder == "transe":
         return 0.01
     return 0.003 if num_edges < _SMALL else 0.001
 
@@ -115,12 +122,14 @@ def _training(training: TrainingConfig, config: Config, kg: KnowledgeGraph) -> T
     size = queries if training.regime == "1-n" else kg.num_edges
     return dataclasses.replace(
         training,
-        epochs=_settle(training.epochs, epochs(kg.num_edges)),
+        epochs=_settle(training.epochs, epochs(kg.num_edges, config.model.decoder)),
         batch_size=_settle(
             training.batch_size, batch_size(training.regime, config.model.encoder, size)
         ),
         lr_decay=_settle(training.lr_decay, 0.5 if training.schedule == "plateau" else 1.0),
-        lr=_settle(training.lr, learning_rate(training.optimizer, kg.num_edges)),
+        lr=_settle(
+            training.lr, learning_rate(training.optimizer, kg.num_edges, config.model.decoder)
+        ),
         smoothing_mass=_settle(training.smoothing_mass, training.label_smoothing),
         negatives=_settle(training.negatives, max(1, min(100, kg.num_entities - 1))),
         validate_every=_settle(training.validate_every, validate_every(kg.num_edges)),

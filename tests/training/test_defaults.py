@@ -116,11 +116,14 @@ def test_the_machine_is_recorded(graph: KnowledgeGraph) -> None:
 
 @pytest.mark.parametrize("edges", [2, 60, 8_578, 65_776, 371_168, 544_230, 40_000_000])
 def test_sizes_follow_the_graph_within_bounds(edges: int) -> None:
-    assert 1 <= defaults.epochs(edges) <= 1000
-    assert defaults.epochs(edges) >= defaults.epochs(2 * edges)
+    for decoder, most in (("conve", 500), ("transe", 100)):
+        assert 20 <= defaults.epochs(edges, decoder) <= most
+        assert defaults.epochs(edges, decoder) >= defaults.epochs(2 * edges, decoder)
     assert defaults.entity_dim(edges) <= defaults.entity_dim(2 * edges) <= 200
     assert 1 <= defaults.validate_every(edges) <= 5
-    assert defaults.learning_rate("adam", edges) >= defaults.learning_rate("adam", 2 * edges)
+    rates = [defaults.learning_rate("adam", size, "conve") for size in (edges, 2 * edges)]
+    assert rates[0] >= rates[1]
+    assert defaults.learning_rate("adam", edges, "transe") == 0.01
     for regime in ("1-n", "1-k"):
         for encoder in ("lookup", "rgcn"):
             assert 1 <= defaults.batch_size(regime, encoder, edges) <= edges
