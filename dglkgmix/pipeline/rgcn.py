@@ -76,7 +76,8 @@ class HeteroRGCN(nn.Module):
         """Features (N, D) of each node type in, features (N', D) of each node type out.
 
         Args:
-            graph: a graph, for all layers, or a list of DGL blocks, one for each layer.
+            graph: a graph, for all layers, or a list of DGL blocks, one for each layer. The
+                targets of a block are its first sources, as DGL's samplers make them.
             features: of all nodes of the graph, or of the source nodes of the first block.
 
         Raises:
@@ -86,6 +87,7 @@ class HeteroRGCN(nn.Module):
         parts = list(graph) if isinstance(graph, Sequence) else [graph] * len(self.layers)
         for part in parts:
             check_graph(part, "graph")
+            _check_targets(part)
         if not isinstance(features, Mapping):
             raise DataError(
                 f"features must be a dict from node types to tensors, not a "
@@ -114,10 +116,10 @@ class HeteroRGCN(nn.Module):
     def _neighbourhood(self, graph: DGLGraph, sizes: Sizes) -> Neighbourhood:
         """The graph's edges between rows of stacked features, see :func:`_stack`."""
         inner, outer = (sum(part) for part in zip(*sizes.values(), strict=True))
-        rows = _rows(sizes)
+        rows, known = _rows(sizes), {etype: i for i, etype in enumerate(self.etypes)}
         sources, targets, relations = ([torch.empty(0, dtype=torch.long)] for _ in range(3))
         for etype in graph.canonical_etypes:
-            relation = self.etypes.index(canonical(self.etypes, etype))
+            relation = known[etype] if etype in known else known[canonical(self.etypes, etype)]
             source, target = (ends.cpu().long() for ends in graph.edges(etype=etype))
             sources.append(rows[etype[0]][source])
             targets.append(rows[etype[2]][target])
@@ -137,6 +139,27 @@ def _checked(etypes: Sequence[CanonicalType]) -> tuple[CanonicalType, ...]:
             "pass graph.canonical_etypes"
         )
     return found
+
+
+def _check_targets(graph: DGLGraph) -> None:
+    """DataError unless a block's targets are its first sources, as far as the block says."""
+    if not graph.is_block:
+        return
+    for ntype in graph.dsttypes:
+        targets, sources = graph.num_dst_nodes(ntype), 0
+        if ntype in graph.srctypes:
+            sources = graph.num_src_nodes(ntype)
+            both = graph.srcnodes[ntype].data.get("_ID"), graph.dstnodes[ntype].data.get("_ID")
+        if targets > sources or (
+            both[0] is not None
+            and both[1] is not None
+            and not torch.equal(both[0][:targets], both[1])
+        ):
+            raise DataError(
+                f"block: the {targets} target nodes of type {ntype!r} must be the first of its "
+                f"{sources} source nodes, as each takes its own features along; make blocks with "
+                "dgl.to_block(…, include_dst_in_src=True) or DGL's neighbour samplers"
+            )
 
 
 def _sizes(graph: DGLGraph) -> Sizes:
