@@ -52,7 +52,9 @@ class BasisMatrices(RelationMatrices):
         runs = torch.tensor(hood.sizes, device=means.device)
         shares = self.coefficients.repeat_interleave(runs, 0)  # (Q, bases)
         targets = hood.groups.ends(means.device)[1]
-        mixed = segment_outer(shares, means, targets, hood.num_targets)  # (T, bases, De)
+        mixed = segment_outer(
+            shares, means.to(shares.dtype), targets, hood.num_targets
+        )  # (T, bases, De)
         return mixed.flatten(1) @ self.bases.flatten(0, 1)
 
     def reset_parameters(self) -> None:

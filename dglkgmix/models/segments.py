@@ -44,8 +44,8 @@ def _batches(sizes: Sequence[int], device: torch.device) -> Iterator[tuple[Index
     lengths = torch.tensor(sizes, dtype=torch.long)
     starts = lengths.cumsum(0) - lengths
     ordered, order = lengths.sort(stable=True)
-    kinds, counts = ordered.unique_consecutive(return_counts=True)
-    for n, runs in zip(kinds.tolist(), order.split(counts.tolist()), strict=True):
+    kinds, counts = torch.unique_consecutive(ordered, return_counts=True)
+    for n, runs in zip(kinds.tolist(), torch.split(order, counts.tolist()), strict=True):
         if n and len(runs) < _FEW:
             for run, start in zip(runs.tolist(), starts[runs].tolist(), strict=True):
                 yield slice(run, run + 1), slice(start, start + n)
@@ -93,9 +93,11 @@ def segment_outer(left: Tensor, right: Tensor, runs: Tensor, num_runs: int) -> T
     order = (lengths[runs] * num_runs + runs).argsort(stable=True)
     filled = lengths.nonzero().squeeze(1)
     ordered, place = lengths[filled].sort(stable=True)
-    kinds, counts = (part.tolist() for part in ordered.unique_consecutive(return_counts=True))
+    kinds, counts = (
+        part.tolist() for part in torch.unique_consecutive(ordered, return_counts=True)
+    )
     rows = [n * count for n, count in zip(kinds, counts, strict=True)]
-    pairs = zip(left[order].split(rows), right[order].split(rows), kinds, strict=True)
+    pairs = zip(torch.split(left[order], rows), torch.split(right[order], rows), kinds, strict=True)
     sums = [torch.bmm(a.view(-1, n, a.shape[1]).mT, b.view(-1, n, b.shape[1])) for a, b, n in pairs]
     total = right.new_zeros(num_runs, left.shape[1], right.shape[1])
     return total.index_copy(0, filled[place], torch.cat([total[:0], *sums]))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import accumulate
 from typing import TYPE_CHECKING, Literal
 
 import torch
@@ -116,17 +117,25 @@ class HeteroRGCN(nn.Module):
     def _neighbourhood(self, graph: DGLGraph, sizes: Sizes) -> Neighbourhood:
         """The graph's edges between rows of stacked features, see :func:`_stack`."""
         inner, outer = (sum(part) for part in zip(*sizes.values(), strict=True))
-        rows, known = _rows(sizes), {etype: i for i, etype in enumerate(self.etypes)}
-        sources, targets, relations = ([torch.empty(0, dtype=torch.long)] for _ in range(3))
+        rows = _rows(sizes)
+        starts = dict(zip(rows, accumulate(map(len, rows.values()), initial=0), strict=False))
+        known = {etype: i for i, etype in enumerate(self.etypes)}
+        none = torch.empty(2, 0, dtype=torch.long)
+        pairs, first, relations = [none], [], []
         for etype in graph.canonical_etypes:
-            relation = known[etype] if etype in known else known[canonical(self.etypes, etype)]
-            source, target = (ends.cpu().long() for ends in graph.edges(etype=etype))
-            sources.append(rows[etype[0]][source])
-            targets.append(rows[etype[2]][target])
-            relations.append(torch.full_like(source, relation))
-        ends = torch.cat(sources), torch.cat(targets)
-        counts = (len(self.etypes), inner + outer, inner)
-        return Neighbourhood.build(ends, torch.cat(relations), *counts)
+            pairs.append(torch.stack(graph.edges(etype=etype)).cpu())
+            first.append((starts[etype[0]], starts[etype[2]]))
+            relations.append(
+                known[etype] if etype in known else known[canonical(self.etypes, etype)]
+            )
+        counts = torch.tensor([pair.shape[1] for pair in pairs[1:]], dtype=torch.long)
+        # All types at once: an operation for each would cost more than its few edges.
+        shift = torch.tensor(first, dtype=torch.long).view(-1, 2).T.repeat_interleave(counts, 1)
+        sources, targets = torch.cat(list(rows.values()))[torch.cat(pairs, 1) + shift]
+        numbers = torch.tensor(relations, dtype=torch.long).repeat_interleave(counts)
+        return Neighbourhood.build(
+            (sources, targets), numbers, len(self.etypes), inner + outer, inner
+        )
 
 
 def _checked(etypes: Sequence[CanonicalType]) -> tuple[CanonicalType, ...]:
