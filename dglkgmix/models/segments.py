@@ -21,7 +21,7 @@ class _SegmentProduct(torch.autograd.Function):
         product = values.new_empty(len(values), matrices.shape[1], matrices.shape[3])
         for runs, rows in _batches(sizes, values.device):
             own = matrices[runs]  # (K, G, D₁, D₂)
-            _set(product, rows, torch.bmm(_by_run(values[rows], own), own.flatten(0, 1)))
+            _multiply(_by_run(values[rows], own), own.flatten(0, 1), product, rows)
         return product
 
     @staticmethod
@@ -31,8 +31,11 @@ class _SegmentProduct(torch.autograd.Function):
         for runs, rows in _batches(ctx.sizes, values.device):
             own = matrices[runs]
             part, outer = _by_run(values[rows], own), _by_run(gradient[rows], own)
-            _set(to_values, rows, torch.bmm(outer, own.flatten(0, 1).mT))
-            to_matrices[runs] = torch.bmm(part.mT, outer).view_as(own)
+            _multiply(outer, own.flatten(0, 1).mT, to_values, rows)
+            if isinstance(runs, slice):
+                torch.bmm(part.mT, outer, out=to_matrices[runs].squeeze(0))
+            else:
+                to_matrices[runs] = torch.bmm(part.mT, outer).view_as(own)
         return to_values, to_matrices, None
 
 
@@ -58,9 +61,13 @@ def _by_run(rows: Tensor, own: Tensor) -> Tensor:
     return rows.view(len(own), -1, *rows.shape[-2:]).transpose(1, 2).flatten(0, 1)
 
 
-def _set(target: Tensor, rows: Index, products: Tensor) -> None:
-    """Products (K · G, n, D) to their rows of ``target`` (N, G, D)."""
-    target[rows] = products.view(-1, target.shape[1], *products.shape[1:]).transpose(1, 2)
+def _multiply(left: Tensor, right: Tensor, target: Tensor, rows: Index) -> None:
+    """Products (K · G, n, D) to their rows of ``target`` (N, G, D); a single run's in place."""
+    if isinstance(rows, slice):
+        torch.bmm(left, right, out=target[rows].transpose(0, 1))
+    else:
+        products = torch.bmm(left, right)
+        target[rows] = products.view(-1, target.shape[1], *products.shape[1:]).transpose(1, 2)
 
 
 def segment_product(values: Tensor, matrices: Tensor, sizes: Sequence[int]) -> Tensor:
