@@ -117,8 +117,8 @@ def resume(
     """Go on from the last complete state of a run folder as :func:`opened` gives it, or from the
     start without one.
 
-    On the CPU, and with the recorded numbers of threads and processes, the result is that of an
-    uninterrupted training to the bit. A finished run goes on where ``config`` allows it more
+    On the CPU of the same machine, with the same versions and the recorded numbers of threads and
+    processes, the result has the bits of an uninterrupted training. A finished run goes on where ``config`` allows it more
     epochs.
 
     Raises:
