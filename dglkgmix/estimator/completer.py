@@ -206,7 +206,7 @@ class KGCompleter(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         scores = torch.from_numpy(self.decision_function(X))
         if new_only:
             scores[self.run_.kg.known_index.tails_of(heads, relations)] = -torch.inf
-        ordered, order = scores.sort(1, descending=True, stable=True)
+        ordered, order = scores.sort(dim=1, descending=True, stable=True)
         values, found = ordered[:, :k].double().numpy(), np.isfinite(ordered[:, :k].numpy())
         tails = self.classes_.astype(object)[order[:, :k].numpy()]
         tails[~found] = None

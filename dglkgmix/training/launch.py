@@ -118,8 +118,8 @@ def resume(
     start without one.
 
     On the CPU of the same machine, with the same versions and the recorded numbers of threads and
-    processes, the result has the bits of an uninterrupted training. A finished run goes on where ``config`` allows it more
-    epochs.
+    processes, the result has the bits of an uninterrupted training. A finished run goes on where
+    ``config`` allows it more epochs.
 
     Raises:
         ConfigError: options that make no sense, or another length that would change nothing.
