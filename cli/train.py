@@ -129,7 +129,7 @@ def train(**options: Any) -> None:
     SOURCE is a catalog name, a folder with train, valid and test files, or one file, which is
     split. The run folder holds everything needed to evaluate, predict and resume. With --resume,
     SOURCE is not needed; a run goes on with its own settings, of which --epochs, --patience,
-    --device and, by --set, runtime.threads, .block and .save_every may be others.
+    --device and, by --set, runtime.threads, .block, .check_memory and .save_every may be others.
     """
     _check_resume(options)
     if options["show_config"]:

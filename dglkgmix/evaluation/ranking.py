@@ -108,7 +108,7 @@ class _Counter:
         with world.together():
             for run in world.deal(pairs.blocks(RUN)):
                 query = self.scorer.query(run.heads, run.relations)
-                rows = zip(run.blocks(self.rows), query.split(self.rows), strict=True)  # type: ignore[no-untyped-call]
+                rows = zip(run.blocks(self.rows), torch.split(query, self.rows), strict=True)
                 for block, part in rows:
                     self._count(block, part)
         world.add_up(self.score, self.above, self.at_least, self.removed)

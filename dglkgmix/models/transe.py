@@ -47,7 +47,7 @@ class TransE(Decoder):
     def _distances(self, query: Tensor, entities: Tensor) -> Tensor:
         if self.norm == 2 and torch.is_grad_enabled():
             return euclidean(query, entities)
-        # Ranks take no matrix product: it would round by the size of the block.
+        # Ranks take no matrix product, which rounds by the size of the block.
         return torch.cdist(query, entities, float(self.norm), EXACT)
 
     def score(self, query: Tensor, candidates: Tensor, bias: Tensor | None = None) -> Tensor:

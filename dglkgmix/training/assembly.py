@@ -20,6 +20,7 @@ CHANGEABLE = frozenset(
         "runtime.device",
         "runtime.threads",
         "runtime.block",
+        "runtime.check_memory",
         "runtime.save_every",
     }
 )

@@ -241,6 +241,8 @@ class RuntimeConfig:
     threads: int | Auto = "auto"
     # Scores held at once by an evaluation.
     block: int = 2**24
+    # Refuse a training whose estimated memory exceeds what is free.
+    check_memory: bool = True
     # Complete states are written every so many epochs and at the end of each stage. "auto" writes
     # as often as keeps writing below a twentieth of the time.
     save_every: int | Auto = "auto"

@@ -116,9 +116,9 @@ def resume(
     """Go on from the last complete state of a run folder as :func:`opened` gives it, or from the
     start without one.
 
-    On the CPU, and with the recorded numbers of threads and processes, the result is that of an
-    uninterrupted training to the bit. A finished run goes on where ``config`` allows it more
-    epochs.
+    On the CPU of the same machine, with the same versions and the recorded numbers of threads and
+    processes, the result has the bits of an uninterrupted training. A finished run goes on where
+    ``config`` allows it more epochs.
 
     Raises:
         ConfigError: options that make no sense, or another length that would change nothing.

@@ -126,7 +126,7 @@ class Trainer:
         return run_files.given_tables(self.config, self.kg)
 
     def _fitting(self, runtime: RuntimeConfig) -> RuntimeConfig:
-        """Smaller blocks of scores where memory is short: the ranks stay the same."""
+        """Smaller blocks of scores where memory is short; they change no rank."""
         neighbours = self._world.neighbours
         block = self._world.smallest(fitting_block(runtime.block, self._device, neighbours))
         if block < runtime.block:
