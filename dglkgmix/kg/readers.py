@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
+import io
 import lzma
 import zlib
 from pathlib import Path
@@ -11,10 +13,10 @@ from typing import BinaryIO, cast
 import pyarrow as pa
 
 from dglkgmix.errors import DataError
-from dglkgmix.kg.fields import Dialect
 from dglkgmix.kg.options import ReadOptions, strip_compression
-from dglkgmix.kg.readers_text import read_text
+from dglkgmix.kg.readers_text import CSV, TSV, Dialect, read_text
 from dglkgmix.kg.tables import TripleTable
+from dglkgmix.paths import path_of
 
 __all__ = ["ReadOptions", "read_triples"]
 
@@ -26,21 +28,22 @@ RATIO = 20
 def read_triples(path: str | Path, *, options: ReadOptions | None = None) -> TripleTable:
     """All triples of a file, row by row, names to the letter.
 
-    The format is TSV, CSV, Parquet, N-Triples or Turtle, each also as .gz, .xz or .zst.
+    The format is TSV, CSV, Parquet, N-Triples or Turtle, each also as .gz, .bz2, .xz or .zst.
 
     Raises:
         DataError: a file that cannot be read, or "path:line: what" for the first bad row.
         DependencyError: the format needs a package that is not installed.
     """
-    path, options = Path(path), options or ReadOptions()
+    path, options = path_of(path), options or ReadOptions()
     if not path.is_file():
         raise DataError(f"{path}: {'a folder, not a file' if path.is_dir() else 'no such file'}")
     try:
         with _open(path) as stream:
-            return _read(stream, path, options)
+            table = _read(stream, path, options)
     except (OSError, EOFError, zlib.error, lzma.LZMAError, pa.ArrowException) as error:
         reason = getattr(error, "strerror", None) or error
         raise DataError(f"{path}: cannot be read: {reason}") from None
+    return table.renamed(options.name, str(path)) if options.changes_names else table
 
 
 def _read(stream: BinaryIO, path: Path, options: ReadOptions) -> TripleTable:
@@ -49,14 +52,15 @@ def _read(stream: BinaryIO, path: Path, options: ReadOptions) -> TripleTable:
         from dglkgmix.kg.readers_parquet import read_parquet
 
         compressed = strip_compression(path) != path
-        source = pa.py_buffer(_unpacked(stream, path)) if compressed else str(path)
+        source = pa.py_buffer(_unpacked(stream, path)) if compressed else stream
         return read_parquet(source, str(path), options)
     if form in ("ntriples", "turtle"):
         from dglkgmix.kg.readers_rdf import read_rdf
 
         return read_rdf(stream, str(path), form)
-    delimiter = options.delimiter or ("," if form == "csv" else "\t")
-    dialect = Dialect(ord(delimiter), quoted=form == "csv")
+    dialect = CSV if form == "csv" else TSV
+    if options.delimiter:
+        dialect = Dialect(options.delimiter, dialect.quoted)
     return read_text(stream, str(path), dialect, options)
 
 
@@ -74,8 +78,12 @@ def _open(path: Path) -> BinaryIO:
     ending = path.suffix.lower()
     if ending == ".gz":
         return cast(BinaryIO, gzip.open(path))
+    if ending == ".bz2":
+        return cast(BinaryIO, bz2.open(path))
     if ending == ".xz":
         return cast(BinaryIO, lzma.open(path))
     if ending == ".zst":
-        return cast(BinaryIO, pa.input_stream(str(path), compression="zstd"))
+        # Opened by Python: pyarrow's own files take no path that is not UTF-8.
+        raw = pa.CompressedInputStream(path.open("rb"), "zstd")
+        return cast(BinaryIO, io.BufferedReader(raw, 1 << 20))
     return path.open("rb")
