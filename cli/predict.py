@@ -40,7 +40,7 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
     "--out",
     type=OUT_FILE,
     metavar="FILE",
-    help="Write answers to .csv, .tsv, .jsonl or .parquet. In .csv and .tsv a name that a "
+    help="Write answers to .csv, .tsv, .jsonl or .parquet. In .csv a name that a "
     "spreadsheet would take for a formula gets a leading apostrophe.",
 )
 @overwrite_option("an existing file of answers")

@@ -6,6 +6,7 @@ import bz2
 import gzip
 import io
 import lzma
+import os
 import zlib
 from pathlib import Path
 from typing import BinaryIO, cast
@@ -52,7 +53,9 @@ def _read(stream: BinaryIO, path: Path, options: ReadOptions) -> TripleTable:
         from dglkgmix.kg.readers_parquet import read_parquet
 
         compressed = strip_compression(path) != path
-        source = pa.py_buffer(_unpacked(stream, path)) if compressed else stream
+        # As bytes: pyarrow takes no text of a path that is not UTF-8.
+        plain = pa.OSFile(os.fsencode(path))
+        source = pa.py_buffer(_unpacked(stream, path)) if compressed else plain
         return read_parquet(source, str(path), options)
     if form in ("ntriples", "turtle"):
         from dglkgmix.kg.readers_rdf import read_rdf
@@ -83,7 +86,6 @@ def _open(path: Path) -> BinaryIO:
     if ending == ".xz":
         return cast(BinaryIO, lzma.open(path))
     if ending == ".zst":
-        # Opened by Python: pyarrow's own files take no path that is not UTF-8.
-        raw = pa.CompressedInputStream(path.open("rb"), "zstd")
-        return cast(BinaryIO, io.BufferedReader(raw, 1 << 20))
+        raw = pa.input_stream(pa.OSFile(os.fsencode(path)), compression="zstd")
+        return cast(BinaryIO, io.BufferedReader(raw))
     return path.open("rb")

@@ -8,8 +8,9 @@ a quote inside an unquoted field.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import BinaryIO
 
 import numpy as np
@@ -38,6 +39,8 @@ class Dialect:
 
 
 TSV, CSV = Dialect("\t", quoted=False), Dialect(",", quoted=True)
+# Of tables with names of columns: queries and ranks.
+DIALECTS = {".csv": CSV, ".tsv": TSV, ".txt": TSV, ".tab": TSV}
 
 
 def read_text(stream: BinaryIO, name: str, dialect: Dialect, options: ReadOptions) -> TripleTable:
@@ -63,6 +66,39 @@ def read_text(stream: BinaryIO, name: str, dialect: Dialect, options: ReadOption
             codes.append(ids.setdefault(fields[column], len(ids)))
     names_read = pa.array(list(ids), pa.large_string())
     return TripleTable(names_read, np.array(codes, np.int64).reshape(-1, 3))
+
+
+def read_table(path: Path, required: Sequence[str]) -> Iterator[tuple[str, dict[str, str]]]:
+    """Each row of a file with one of the endings ``DIALECTS`` whose first row names the columns.
+
+    Yields:
+        "path:line" and the fields by column.
+
+    Raises:
+        DataError: a file that cannot be read, a ``required`` column that is missing or there
+            twice, or a row that :func:`text_rows` refuses or that has another number of fields.
+    """
+    dialect = DIALECTS[path.suffix.lower()]
+    try:
+        with path.open("rb") as stream:
+            rows = text_rows(stream, str(path), dialect)
+            _, header = next(rows, (path, []))
+            check_columns(path, header, required)
+            for where, fields in rows:
+                check_width(where, fields, len(header), dialect)
+                yield where, dict(zip(header, fields, strict=True))
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read: {error.strerror}") from None
+
+
+def check_columns(path: Path, header: Sequence[str], required: Sequence[str]) -> None:
+    """DataError unless each required column is there once."""
+    for name in required:
+        if header.count(name) != 1:
+            what = "is missing" if name not in header else "is there twice"
+            raise DataError(
+                f"{path}: column {name!r} {what}: the columns must be named {', '.join(required)}"
+            )
 
 
 def text_rows(stream: BinaryIO, name: str, dialect: Dialect) -> Iterator[tuple[str, list[str]]]:
