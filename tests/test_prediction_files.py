@@ -106,9 +106,10 @@ def test_names_in_tsv_are_to_the_letter_there_and_back(tmp_path, predictions):
 
 @pytest.mark.parametrize("name", ["a\tb", "a\nb"])
 def test_a_name_that_tsv_cannot_hold(tmp_path, name):
-    with pytest.raises(DataError, match="answers.tsv: the name .*TSV cannot hold: write .csv"):
-        answer = Answer(name, 1.0, None, degree=0, bin="zero", known=False, trained=True)
-        write_answers(tmp_path / "answers.tsv", [Prediction(Query("a", "r"), [answer], [])])
+    answer = Answer(name, 1.0, None, degree=0, bin="zero", known=False, trained=True)
+    found = [Prediction(Query("a", "r"), [answer], [])]
+    with pytest.raises(DataError, match=r"answers\.tsv: the name .*TSV cannot hold: write \.csv"):
+        write_answers(tmp_path / "answers.tsv", found)
 
 
 def test_spreadsheets_see_no_formula(tmp_path, predictions):

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from dglkgmix.errors import ConfigError, DataError, UnknownNameError
 from dglkgmix.estimator import ranks as ranking
-from dglkgmix.estimator.columns import Array, Names, as_column, split_columns
+from dglkgmix.estimator.columns import Array, Names, as_column, as_weights, split_columns
 from dglkgmix.estimator.defaults import parameter_defaults
 from dglkgmix.estimator.holdout import hold_out
 from dglkgmix.estimator.options import from_config, to_config
@@ -151,12 +151,18 @@ class KGCompleter(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             entities=Names(self.classes_).strings(),
             relations=Names(self.relations_).strings(),
         )
-        weights = None if sample_weight is None else _weights(sample_weight, len(triples))[kept]
+        weights = None if sample_weight is None else as_weights(sample_weight, len(triples))[kept]
         with tempfile.TemporaryDirectory(prefix="dglkgmix-") as folder:
             out = Path(folder) / "run"
             progress = make_progress(quiet=not self.verbose)
             train(kg, config, out, progress=progress, sample_weight=weights)
             self._take(PackedRun.pack(out))
+        features = list(getattr(self, "feature_names_in_", ()))
+        self.run_.input_kinds = {
+            "entities": Names(self.classes_).kind,
+            "relations": Names(self.relations_).kind,
+            "features": features or self.n_features_in_,
+        }
         return self
 
     def predict(self, X: Any) -> Array:
@@ -280,16 +286,22 @@ class KGCompleter(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     @classmethod
     def from_run(cls, run: str | Path) -> KGCompleter:
-        """A fitted estimator from a finished run of the command line.
+        """A fitted estimator from a run folder: of :meth:`save`, or of the command line.
+
+        Names of a run of the command line are strings; else they are of ``fit``'s kind.
 
         Raises:
             CheckpointError: no run, a damaged one, or one that has not finished.
         """
         packed = PackedRun.pack(run)
         completer = cls(**from_config(packed.config), config=packed.config)
-        completer.classes_ = np.array(list(packed.kg.entities), dtype=object)
-        completer.relations_ = np.array(list(packed.kg.relations), dtype=object)
-        completer.n_features_in_ = 3
+        kinds = packed.input_kinds
+        completer.classes_ = Names.stored(packed.kg.entities, kinds["entities"]).values
+        completer.relations_ = Names.stored(packed.kg.relations, kinds["relations"]).values
+        completer.n_features_in_ = features = kinds["features"]
+        if isinstance(features, list):
+            completer.n_features_in_ = len(features)
+            completer.feature_names_in_ = np.array(features, dtype=object)
         completer._take(packed)
         return completer
 
@@ -346,7 +358,10 @@ class KGCompleter(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         ):
             for value in column[found < 0]:
                 vocabulary.id(str(value))
-                raise UnknownNameError(f"{value!r} is no {vocabulary.kind} of the fitted triples")
+                kind = "integers" if isinstance(value, str) else "strings"
+                raise UnknownNameError(
+                    f"{value!r} is no {vocabulary.kind} of the fitted triples: there they are {kind}"
+                )
 
     def _query_ids(self, X: Any) -> tuple[torch.Tensor, torch.Tensor]:
         heads, relations = self._known_ids(self._columns(X, (2, 3))[:2])
@@ -381,14 +396,3 @@ def _with_tails(columns: list[Array], y: Any) -> list[Array]:
     if len(tails) != len(columns[0]):
         raise DataError(f"X has {len(columns[0])} rows and y {len(tails)}: they must be as many")
     return [*columns, tails]
-
-
-def _weights(sample_weight: Any, count: int) -> Array:
-    weights = np.asarray(sample_weight, dtype=np.float64)
-    if weights.shape != (count,):
-        raise DataError(f"sample_weight must have the shape ({count},), not {weights.shape}")
-    if not np.isfinite(weights).all() or (weights < 0).any():
-        raise DataError("sample_weight must be finite and not negative")
-    if not weights.any():
-        raise DataError("sample_weight: all weights are zero, so there is nothing to learn from")
-    return weights

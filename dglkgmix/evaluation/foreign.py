@@ -32,7 +32,7 @@ Key = tuple[int, int, int, int]
 
 
 def read_ranks(path: str | Path, kg: KnowledgeGraph, split: str) -> RankTable:
-    """The rank table of a ``.parquet``, ``.csv``, ``.tsv`` or ``.txt`` file with the columns ``REQUIRED``.
+    """The rank table of a Parquet, CSV or TSV file (by ending) with the columns ``REQUIRED``.
 
     ``score``, ``rank_optimistic`` and ``rank_pessimistic`` are read where they are. Degrees and
     candidates are counted afresh from the graph. A triple that the split holds twice may stand

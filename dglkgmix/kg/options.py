@@ -55,7 +55,9 @@ class ReadOptions:
         if self.format is not None and self.format not in FORMATS:
             raise ConfigError(f"format must be one of {', '.join(FORMATS)}, not {self.format!r}")
         if self.normalize is not None and self.normalize not in FORMS:
-            raise ConfigError(f"normalize must be one of {', '.join(FORMS)}, not {self.normalize!r}")
+            raise ConfigError(
+                f"normalize must be one of {', '.join(FORMS)}, not {self.normalize!r}"
+            )
         if self.delimiter is not None:
             _check_delimiter(self.delimiter)
         if self.columns is not None:

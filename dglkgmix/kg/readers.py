@@ -52,11 +52,11 @@ def _read(stream: BinaryIO, path: Path, options: ReadOptions) -> TripleTable:
     if form == "parquet":
         from dglkgmix.kg.readers_parquet import read_parquet
 
-        compressed = strip_compression(path) != path
+        if strip_compression(path) != path:
+            return read_parquet(pa.py_buffer(_unpacked(stream, path)), str(path), options)
         # As bytes: pyarrow takes no text of a path that is not UTF-8.
-        plain = pa.OSFile(os.fsencode(path))
-        source = pa.py_buffer(_unpacked(stream, path)) if compressed else plain
-        return read_parquet(source, str(path), options)
+        with pa.OSFile(os.fsencode(path)) as source:
+            return read_parquet(source, str(path), options)
     if form in ("ntriples", "turtle"):
         from dglkgmix.kg.readers_rdf import read_rdf
 

@@ -131,7 +131,7 @@ def test_missing_columns_are_named(write, toy, column):
 def test_files_that_cannot_be_read(tmp_path, write, toy):
     with pytest.raises(DataError, match=r"none\.csv: cannot be read"):
         read_ranks(tmp_path / "none.csv", toy, "test")
-    with pytest.raises(DataError, match=r"\.parquet, \.csv or \.tsv"):
+    with pytest.raises(DataError, match=r"\.parquet, \.csv, \.tsv"):
         read_ranks(write(["x"], "ranks.json"), toy, "test")
     with pytest.raises(DataError, match="cannot be read as Parquet"):
         read_ranks(write(["x"], "ranks.parquet"), toy, "test")

@@ -28,7 +28,13 @@ def zstd(raw: bytes) -> bytes:
     return bytes(sink.getvalue())
 
 
-COMPRESS = {"": bytes, ".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress, ".zst": zstd}
+COMPRESS = {
+    "": bytes,
+    ".gz": gzip.compress,
+    ".bz2": bz2.compress,
+    ".xz": lzma.compress,
+    ".zst": zstd,
+}
 
 
 def read(path: Path, **options: object) -> list[tuple[str, str, str]]:

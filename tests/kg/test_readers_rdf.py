@@ -42,7 +42,9 @@ def test_turtle_with_nodes_without_a_label() -> None:
 
 
 def entities(*files: tuple[str, bytes]) -> set[str]:
-    rows = [row for name, text in files for row in read(b"@prefix : <x:> .\n" + text, "turtle", name)]
+    rows = [
+        row for name, text in files for row in read(b"@prefix : <x:> .\n" + text, "turtle", name)
+    ]
     return {name for head, _, tail in rows for name in (head, tail)}
 
 
