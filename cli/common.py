@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from dglkgmix.paths import readable
+
 if TYPE_CHECKING:
     from dglkgmix.kg.graph import KnowledgeGraph
 
@@ -99,6 +101,7 @@ def printable(text: str) -> str:
 
     Line ends stay, and so do all letters of all scripts with the joiners that some of them need.
     """
+    text = readable(text)
     if text.isprintable():
         return text
     return "".join(_shown(character) for character in text)

@@ -10,20 +10,18 @@ import click
 
 from dglkgmix.cli.columns import aligned
 from dglkgmix.cli.common import emit_json, json_option, printable
-from dglkgmix.cli.outputs import OUT_FILE, check_new, overwrite_option
+from dglkgmix.cli.outputs import IN, IN_FILE, OUT_FILE, check_new, overwrite_option
 from dglkgmix.errors import ConfigError, UnknownNameError
 
 if TYPE_CHECKING:
     from dglkgmix.prediction import Prediction, Predictor, Query
-
-_FILE = click.Path(path_type=Path, dir_okay=False)
 
 
 @click.command(
     epilog="Example: dglkgmix predict runs/mixup --head Kenya --relation borders --new-only",
     context_settings={"show_default": True},
 )
-@click.argument("run", type=click.Path(path_type=Path))
+@click.argument("run", type=IN)
 @click.option("--head", metavar="NAME", help="The triple's head.")
 @click.option("--relation", metavar="NAME", help="The triple's relation.")
 @click.option("--tail", metavar="NAME", help="The triple's tail.")
@@ -31,7 +29,7 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
 @click.option("--new-only", is_flag=True, help="Leave out triples that the data hold already.")
 @click.option(
     "--queries",
-    type=_FILE,
+    type=IN_FILE,
     metavar="FILE",
     help="Many queries: .csv, .tsv or .txt with the columns head, relation and tail, the one that "
     "is asked for left empty. Needs --out.",

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import shlex
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from dglkgmix.cli import processes
 from dglkgmix.cli.common import emit_json, json_option, load_source, source_options
-from dglkgmix.cli.outputs import OUT, OUT_FOLDER, NonEmpty
+from dglkgmix.cli.outputs import IN_FILE, OUT, OUT_FOLDER, NonEmpty
 from dglkgmix.errors import ConfigError, PeerError
 
 if TYPE_CHECKING:
@@ -99,7 +98,7 @@ _STRATEGIES = ["standard", "mixup", "oversample", "reweight", "focal", "logit-ad
 @click.option(
     "--config",
     "config_file",
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=IN_FILE,
     help="Start from a TOML file (on top of the recipe).",
 )
 @click.option("--set", "sets", multiple=True, metavar="K=V", help="Any option: training.lr=1e-3.")

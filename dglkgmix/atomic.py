@@ -11,6 +11,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from dglkgmix.errors import StorageError
+from dglkgmix.paths import path_of
 
 # A file's content: whole, or in parts that can be asked for more than once.
 Content = bytes | Iterable[bytes | memoryview]
@@ -46,7 +47,7 @@ def write_atomic(path: Path, data: Content) -> None:
     Raises:
         StorageError: the disk is full, the folder is not writable or gone; nothing is left behind.
     """
-    path = Path(path)
+    path = path_of(path)
     temporary = path.with_name(f".dglkgmix-{secrets.token_hex(8)}.tmp")
     with storage_errors(path):
         try:

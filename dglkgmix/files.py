@@ -21,6 +21,7 @@ from dglkgmix.atomic import (
 )
 from dglkgmix.errors import OVERWRITE, CheckpointError
 from dglkgmix.manifest import ABSENT, LOCK, MANIFEST, Manifest, check_name, digest, digest_of_parts
+from dglkgmix.paths import path_of
 
 __all__ = ["RunFolder", "write_atomic"]
 
@@ -61,7 +62,7 @@ class RunFolder:
                 a file, or a foreign file is in the way.
             StorageError: the folder cannot be made or written.
         """
-        path = Path(path)
+        path = path_of(path)
         _make_folder(path)
         if not overwrite and not (path / LOCK).exists():
             _check_empty(path)  # Before the lock file is laid into somebody else's folder.
@@ -81,7 +82,7 @@ class RunFolder:
         Raises:
             CheckpointError: there is none, or its manifest is missing or damaged.
         """
-        path = Path(path)
+        path = path_of(path)
         return cls(path, _read_manifest(path), None)
 
     @classmethod
@@ -92,7 +93,7 @@ class RunFolder:
             CheckpointError: as :meth:`open`, or the folder is in use by another training.
             StorageError: the folder is not writable.
         """
-        path = Path(path)
+        path = path_of(path)
         _read_manifest(path)
         lock = _acquire(path)
         try:

@@ -9,17 +9,23 @@ from dglkgmix.errors import ConfigError
 
 
 def path_of(path: str | Path) -> Path:
-    """A path with a leading ``~`` expanded, in any locale.
+    """A path with a leading ``~`` expanded, in any locale; ``~name`` without such a user stays."""
+    expanded = os.path.expanduser(path)  # noqa: PTH111  # Path.expanduser raises for such a name.
+    return Path(system_text(expanded))
 
-    Letters that the locale cannot express, as in Python's C locale, become the bytes of UTF-8. A
-    ``~name`` without such a user stays as it is.
-    """
-    text = os.path.expanduser(path)  # noqa: PTH111  # Path.expanduser raises for unknown users.
+
+def system_text(text: str) -> str:
+    """Text that the system's calls take: UTF-8 where the locale cannot express it."""
     try:
         os.fsencode(text)
     except UnicodeEncodeError:
-        text = os.fsdecode(text.encode("utf-8", "surrogateescape"))
-    return Path(text)
+        return os.fsdecode(text.encode("utf-8", "surrogateescape"))
+    return text
+
+
+def readable(text: str) -> str:
+    r"""The text of a path for people and files: bytes that are no UTF-8 become ``\xff``."""
+    return text.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
 
 
 def read_utf8(path: str | Path) -> str:

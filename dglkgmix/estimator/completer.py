@@ -360,7 +360,7 @@ class KGCompleter(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                 vocabulary.id(str(value))
                 kind = "integers" if isinstance(value, str) else "strings"
                 raise UnknownNameError(
-                    f"{value!r} is no {vocabulary.kind} of the fitted triples: there they are {kind}"
+                    f"{value!r} is no {vocabulary.kind} of the fitted triples; those are {kind}"
                 )
 
     def _query_ids(self, X: Any) -> tuple[torch.Tensor, torch.Tensor]:

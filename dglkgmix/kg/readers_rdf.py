@@ -5,7 +5,7 @@ form, quotes and language or datatype included (``"12"^^<http://…#integer>``).
 be equal, and literals are kept: whoever does not want them removes them knowingly.
 
 A label of a blank node means the same node in every file of a folder, as its files are splits of
-one graph. Nodes that Turtle leaves without a label are named ``_:[file:number]``, which is no label.
+one graph. Nodes that Turtle leaves without a label are named ``_:[file:number]``, no label.
 """
 
 from __future__ import annotations

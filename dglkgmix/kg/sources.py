@@ -15,6 +15,7 @@ from dglkgmix.kg.options import ReadOptions, is_split_file
 from dglkgmix.kg.readers import read_triples
 from dglkgmix.kg.splits import DEFAULT_FRACTIONS, split_table
 from dglkgmix.kg.tables import TripleTable, encode
+from dglkgmix.paths import path_of
 
 DGL_ENDINGS = (".dgl", ".bin")
 _STEMS = {
@@ -110,10 +111,10 @@ def _is_name(source: str | Path) -> bool:
 
 def _locate(source: str | Path, progress: Progress | None) -> Path:
     if _is_name(source):
-        if Path(source).exists():
+        if path_of(source).exists():
             _log.warning("reading the data set %s; for the path write ./%s", source, source)
         return catalog.fetch(str(source), progress=progress)
-    path = Path(source)
+    path = path_of(source)
     if path.exists():
         return path
     matches = difflib.get_close_matches(str(source).casefold(), catalog.names(), n=3)

@@ -12,6 +12,7 @@ from dglkgmix.errors import ConfigError
 from dglkgmix.files import RunFolder
 from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.manifest import MANIFEST
+from dglkgmix.paths import path_of
 from dglkgmix.spectator import Spectator
 from dglkgmix.training import run_files
 from dglkgmix.training.config import Config, settled
@@ -94,7 +95,7 @@ def restarted(out: str | Path, world: World) -> bool:
     run is its own, and another's run stays as safe as it is from a first attempt.
     """
     own = False
-    if world.main and world.attempt and (Path(out) / MANIFEST).exists():
+    if world.main and world.attempt and (path_of(out) / MANIFEST).exists():
         folder = RunFolder.open(out)
         own = folder.has(run_files.JOB) and folder.read(run_files.JOB) == job().encode()
     return bool(world.agreed(own))

@@ -248,7 +248,9 @@ def test_a_frame_of_integer_relations_answers_a_list(triples: Array) -> None:
         fitted.predict([["country 3", 7]]).tolist()
         == fitted.predict(frame[frame.h == "country 3"].iloc[:1]).tolist()
     )
-    with pytest.raises(UnknownNameError, match=r"'7' is no relation of the fitted .* are integers"):
+    with pytest.raises(
+        UnknownNameError, match=r"'7' is no relation of the fitted .* those are integers"
+    ):
         fitted.predict([["country 3", "7"]])
 
 
