@@ -22,6 +22,8 @@ DELIMITERS = {"tab": "\t", "\\t": "\t", "comma": ",", "space": " "}
 # Embeddings, overrides and isolates, which can show a text in another order than it has.
 BIDIRECTIONAL = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
 FORMATS = ["tsv", "csv", "parquet", "ntriples", "turtle"]
+# What `source_options` add besides the shares and the seed of a split.
+READING = ("columns", "header", "delimiter", "format", "strip", "normalize")
 
 
 def source_options(command: Callable[..., T]) -> Callable[..., T]:
@@ -51,8 +53,8 @@ def load_source(source: str | Path, **reading: Any) -> KnowledgeGraph:
 
     Args:
         source: the command's SOURCE.
-        **reading: ``columns``, ``header``, ``delimiter``, ``format``, ``split`` and ``split_seed``;
-            None leaves the library's default in force.
+        **reading: those of ``READING``, ``split`` and ``split_seed``; None leaves the library's
+            default in force.
     """
     from dglkgmix.cli.download_bar import DownloadBar
     from dglkgmix.kg.readers import ReadOptions
@@ -171,6 +173,15 @@ _SOURCE_OPTIONS = [
         "--format",
         type=click.Choice(FORMATS),
         help="How the file is written. [default: by file name]",
+    ),
+    click.option(
+        "--strip", is_flag=True, default=None, help="Remove white space around every name."
+    ),
+    click.option(
+        "--normalize",
+        type=click.Choice(["nfc", "nfkc"]),
+        help="Bring names to a Unicode form, so that é is one name however it is composed. "
+        "[default: names to the letter]",
     ),
 ]
 _SHARES: dict[str, Any] = {

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dglkgmix.cli import processes
-from dglkgmix.cli.common import emit_json, json_option, load_source, source_options
+from dglkgmix.cli.common import emit_json, json_option, load_source, printable, source_options
 from dglkgmix.cli.outputs import IN_FILE, OUT, OUT_FOLDER, NonEmpty
 from dglkgmix.errors import ConfigError, PeerError
 
@@ -316,4 +316,4 @@ def _print(result: Result, as_json: bool) -> None:
         click.echo(account_table({k: v for k, v in accounts.items() if v}))
     else:
         click.echo("No validation and no test triples: nothing was evaluated.")
-    click.echo(f"Run: {result.run} (epoch {result.best_epoch} of {result.epochs})")
+    click.echo(f"Run: {printable(str(result.run))} (epoch {result.best_epoch} of {result.epochs})")

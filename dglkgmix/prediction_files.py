@@ -7,11 +7,13 @@ import io
 import json
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 from dglkgmix.errors import ConfigError, DataError
 from dglkgmix.files import write_atomic
+from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.kg.readers_text import DIALECTS, read_table
 from dglkgmix.paths import path_of
 from dglkgmix.prediction import Prediction, Query
@@ -21,6 +23,8 @@ COLUMNS = (
     *("query", *ROLES, "asked", "place", "score", "probability"),
     *("degree", "bin", "known", "trained"),
 )
+# Unknown names that a message lists.
+MOST_SHOWN = 10
 ENDINGS = (".csv", ".tsv", ".jsonl", ".parquet")
 # What makes a spreadsheet take a cell for a formula.
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
@@ -51,9 +55,32 @@ def _query(where: str, row: dict[str, str]) -> Query:
         raise DataError(f"{where}: {error}") from None
 
 
-def rows(predictions: Iterable[Prediction]) -> Iterator[dict[str, Any]]:
-    """One row an answer, keys ``COLUMNS``; the answer's name stands where it was asked for."""
-    for number, prediction in enumerate(predictions, start=1):
+def unknown_names(kg: KnowledgeGraph, queries: Iterable[tuple[str, Query]]) -> dict[str, list[str]]:
+    """What is to be said of each name that the graph lacks, and where it stands.
+
+    Names beyond the first ``MOST_SHOWN`` come without close matches, which take long to find.
+    """
+    found: dict[tuple[str, str], list[str]] = {}
+    for where, query in queries:
+        for role, name in query.given.items():
+            vocabulary = kg.relations if role == "relation" else kg.entities
+            if name not in vocabulary:
+                found.setdefault((vocabulary.kind, name), []).append(where)
+    by_kind = {"relation": kg.relations, "entity": kg.entities}
+    return {
+        by_kind[kind].unknown(name) if i < MOST_SHOWN else f"unknown {kind} {name!r}": places
+        for i, ((kind, name), places) in enumerate(found.items())
+    }
+
+
+def rows(
+    predictions: Iterable[Prediction], numbers: Iterable[int] | None = None
+) -> Iterator[dict[str, Any]]:
+    """One row an answer, keys ``COLUMNS``; the answer's name stands where it was asked for.
+
+    ``numbers`` are those of the queries, None for 1, 2 and so on.
+    """
+    for number, prediction in zip(numbers or count(1), predictions):  # noqa: B905  # count is endless
         query = prediction.query
         for place, answer in enumerate(prediction.answers, start=1):
             values = asdict(answer)
@@ -62,11 +89,13 @@ def rows(predictions: Iterable[Prediction]) -> Iterator[dict[str, Any]]:
             yield {column: row[column] for column in COLUMNS}
 
 
-def write_answers(path: str | Path, predictions: Iterable[Prediction]) -> None:
+def write_answers(
+    path: str | Path, predictions: Iterable[Prediction], numbers: Iterable[int] | None = None
+) -> None:
     """Write a ``.csv``, ``.tsv``, ``.jsonl`` or ``.parquet`` file, whole or not at all.
 
     In CSV, a name that a spreadsheet would take for a formula gets a leading apostrophe; the
-    others keep every name to the letter.
+    others keep every name to the letter. ``numbers``: as in :func:`rows`.
 
     Raises:
         ConfigError: another ending.
@@ -75,7 +104,7 @@ def write_answers(path: str | Path, predictions: Iterable[Prediction]) -> None:
     """
     path = path_of(path)
     check_ending(path)
-    table = list(rows(predictions))
+    table = list(rows(predictions, numbers))
     if path.suffix == ".parquet":
         data = _parquet(table)
     elif path.suffix == ".jsonl":

@@ -17,6 +17,7 @@ from torch import Tensor
 from dglkgmix.errors import DataError, UnknownNameError
 from dglkgmix.evaluation.queries import DIRECTIONS, EvalQueries, evaluation_queries
 from dglkgmix.evaluation.rank_table import RANKS, RankTable
+from dglkgmix.kg.options import ReadOptions
 from dglkgmix.kg.readers_text import DIALECTS, check_columns, read_table
 from dglkgmix.parquet import read_checked
 from dglkgmix.paths import path_of
@@ -31,12 +32,14 @@ Row = tuple[str, dict[str, Any]]  # where it stands, and its fields
 Key = tuple[int, int, int, int]
 
 
-def read_ranks(path: str | Path, kg: KnowledgeGraph, split: str) -> RankTable:
+def read_ranks(
+    path: str | Path, kg: KnowledgeGraph, split: str, options: ReadOptions | None = None
+) -> RankTable:
     """The rank table of a Parquet, CSV or TSV file (by ending) with the columns ``REQUIRED``.
 
     ``score``, ``rank_optimistic`` and ``rank_pessimistic`` are read where they are. Degrees and
     candidates are counted afresh from the graph. A triple that the split holds twice may stand
-    once or twice for each direction.
+    once or twice for each direction. Of ``options``, ``strip`` and ``normalize`` are used.
 
     Raises:
         DataError: a column, name, direction or rank that cannot be; a query twice, or one that
@@ -47,7 +50,7 @@ def read_ranks(path: str | Path, kg: KnowledgeGraph, split: str) -> RankTable:
     values = {name: np.full(len(queries), np.nan) for name in (*RANKS, "score")}
     filled: dict[Key, int] = defaultdict(int)
     for where, row in _rows(path):
-        key = _key(where, row, kg)
+        key = _key(where, row, kg, options or ReadOptions())
         if key not in positions:
             raise DataError(f"{where}: {_describe(row)} is not in the {split} split")
         if filled[key] == len(positions[key]):
@@ -86,10 +89,11 @@ def _positions(queries: EvalQueries, kg: KnowledgeGraph) -> dict[Key, list[int]]
     return dict(found)
 
 
-def _key(where: str, row: dict[str, Any], kg: KnowledgeGraph) -> Key:
+def _key(where: str, row: dict[str, Any], kg: KnowledgeGraph, options: ReadOptions) -> Key:
     try:
-        head, tail = kg.entities.id(row["head"]), kg.entities.id(row["tail"])
-        relation = kg.relations.id(row["relation"])
+        head = kg.entities.id(options.name(row["head"]))
+        tail = kg.entities.id(options.name(row["tail"]))
+        relation = kg.relations.id(options.name(row["relation"]))
     except UnknownNameError as error:
         raise UnknownNameError(f"{where}: {error}") from None
     if row["direction"] not in DIRECTIONS:

@@ -51,7 +51,7 @@ def load(
     if _is_name(source) and options != ReadOptions():
         raise ConfigError(
             f"{source}: how a data set of the catalog is written is known: columns, header, "
-            "delimiter and format are for files of your own"
+            "delimiter, format, strip and normalize are for files of your own"
         )
     path = _locate(source, progress)
     if path.is_dir():
