@@ -79,16 +79,8 @@ def predict(
     names = {"head": head, "relation": relation, "tail": tail}
     chosen = DegreeBins.parse(bins)
     if queries is not None:
-        _many(
-            run,
-            queries,
-            out,
-            names,
-            top=top,
-            new_only=new_only,
-            bins=chosen,
-            skip_unknown=skip_unknown,
-        )
+        wanted = {"top": top, "new_only": new_only}
+        _many(run, queries, out, names, wanted, bins=chosen, skip_unknown=skip_unknown)
         return
     if skip_unknown:
         raise ConfigError("--skip-unknown has no use without --queries")
@@ -117,9 +109,8 @@ def _many(
     queries: Path,
     out: Path | None,
     names: dict[str, str | None],
+    wanted: dict[str, Any],
     *,
-    top: int,
-    new_only: bool,
     bins: Any,
     skip_unknown: bool,
 ) -> None:
@@ -139,7 +130,7 @@ def _many(
     if unknown:
         _tell_unknown(queries, unknown, f"{len(lacking):,} of {len(asked):,}", skip=skip_unknown)
     kept = {number: query for number, (where, query) in enumerate(asked, 1) if where not in lacking}
-    found = [predictor.predict(query, top=top, new_only=new_only) for query in kept.values()]
+    found = [predictor.predict(query, **wanted) for query in kept.values()]
     warned = [text for prediction in found for text in prediction.warnings]
     for text in dict.fromkeys(warned):
         click.echo(f"Warning: {printable(text)}", err=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from pathlib import Path
 
 from dglkgmix.errors import ConfigError
@@ -19,13 +20,16 @@ def system_text(text: str) -> str:
     try:
         os.fsencode(text)
     except UnicodeEncodeError:
-        return os.fsdecode(text.encode("utf-8", "surrogateescape"))
+        with suppress(UnicodeEncodeError):  # Lone surrogates: no path of any system.
+            return os.fsdecode(text.encode("utf-8", "surrogateescape"))
     return text
 
 
 def readable(text: str) -> str:
     r"""The text of a path for people and files: bytes that are no UTF-8 become ``\xff``."""
-    return text.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+    with suppress(UnicodeEncodeError):
+        return text.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+    return text.encode("utf-8", "backslashreplace").decode()
 
 
 def read_utf8(path: str | Path) -> str:

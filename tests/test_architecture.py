@@ -153,7 +153,7 @@ def test_one_file_alone_imports_dgl() -> None:
 
 def test_commands_import_the_library_only_when_they_run() -> None:
     light = {"click", *sys.stdlib_module_names}
-    ours = ("dglkgmix.cli.", "dglkgmix.errors.", "dglkgmix.__version__")
+    ours = ("dglkgmix.cli.", "dglkgmix.errors.", "dglkgmix.paths.", "dglkgmix.__version__")
     heavy = [
         f"{label(path)} imports {name}"
         for path in sources()

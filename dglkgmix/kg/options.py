@@ -6,12 +6,13 @@ import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from dglkgmix.errors import ConfigError, DataError
 from dglkgmix.kg.tables import ROLES
 
 FORMATS = ("tsv", "csv", "parquet", "ntriples", "turtle")
-FORMS = ("nfc", "nfkc")
+FORMS: dict[str, Literal["NFC", "NFKC"]] = {"nfc": "NFC", "nfkc": "NFKC"}
 _BY_ENDING = {
     ".tsv": "tsv",
     ".txt": "tsv",
@@ -71,7 +72,7 @@ class ReadOptions:
     def name(self, name: str) -> str:
         """A name as it is read: in the Unicode form that is asked for, stripped if so."""
         if self.normalize is not None:
-            name = unicodedata.normalize(self.normalize.upper(), name)
+            name = unicodedata.normalize(FORMS[self.normalize], name)
         return name.strip() if self.strip else name
 
     def format_of(self, path: Path) -> str:

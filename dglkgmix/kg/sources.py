@@ -80,7 +80,11 @@ def load_folder(folder: Path, options: ReadOptions) -> KnowledgeGraph:
     """The graph of a folder with a file for each split; valid and test may be absent."""
     files = {name: find_split(folder, name) for name in SPLITS}
     if files["train"] is None:
-        raise DataError(f"{folder}: no file for train (as train.txt, train.csv, train.parquet)")
+        similar = ", ".join(sorted(p.name for p in folder.iterdir() if p.name.startswith("train")))
+        hint = f"; {similar} cannot be read as it is: unpack or rename it" if similar else ""
+        raise DataError(
+            f"{folder}: no file for train (as train.txt, train.csv, train.parquet){hint}"
+        )
     tables = {
         name: TripleTable.empty() if file is None else read_triples(file, options=options)
         for name, file in files.items()

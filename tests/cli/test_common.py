@@ -42,6 +42,8 @@ class TestSourceOptions:
             "header": None,
             "delimiter": None,
             "format": None,
+            "strip": None,
+            "normalize": None,
             "split": None,
             "split_seed": None,
             "as_json": False,
@@ -51,12 +53,15 @@ class TestSourceOptions:
         given = options(
             *("--columns", "s, p,o", "--header", "--delimiter", "tab", "--format", "csv"),
             *("--split", "0.5,0.25,0.25", "--split-seed", "7", "--json"),
+            *("--strip", "--normalize", "nfc"),
         )
         assert given == {
             "columns": ("s", "p", "o"),
             "header": True,
             "delimiter": "\t",
             "format": "csv",
+            "strip": True,
+            "normalize": "nfc",
             "split": (0.5, 0.25, 0.25),
             "split_seed": 7,
             "as_json": True,
