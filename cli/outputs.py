@@ -56,6 +56,16 @@ def overwrite_option(what: str) -> Callable[[Callable[..., T]], Callable[..., T]
     return click.option("--overwrite", is_flag=True, help=f"Replace {what}.")
 
 
+def check_text(path: Path, option: str) -> None:
+    """ConfigError for a path that is no UTF-8, which TensorBoard and SQLite cannot open."""
+    try:
+        str(path.absolute()).encode()
+    except UnicodeEncodeError:
+        raise ConfigError(
+            f"{option} {path}: not UTF-8 in this locale, so it cannot be opened: name another"
+        ) from None
+
+
 def check_new(path: Path | None, option: str, *, overwrite: bool) -> None:
     """Refuse to replace a file that is not to be replaced.
 

@@ -10,7 +10,7 @@ import click
 
 from dglkgmix.cli import processes
 from dglkgmix.cli.common import emit_json, json_option, load_source, printable, source_options
-from dglkgmix.cli.outputs import IN_FILE, OUT, OUT_FOLDER, NonEmpty
+from dglkgmix.cli.outputs import IN_FILE, OUT, OUT_FOLDER, NonEmpty, check_text
 from dglkgmix.errors import ConfigError, PeerError
 
 if TYPE_CHECKING:
@@ -302,6 +302,7 @@ def _observers(options: dict[str, Any]) -> list[Any]:
         return []
     from dglkgmix.training.history import TensorBoard
 
+    check_text(options["tensorboard"], "--tensorboard")
     return [TensorBoard(options["tensorboard"])]
 
 

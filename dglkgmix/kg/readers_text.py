@@ -8,6 +8,7 @@ a quote inside an unquoted field.
 from __future__ import annotations
 
 from array import array
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -52,18 +53,21 @@ def read_text(stream: BinaryIO, name: str, dialect: Dialect, options: ReadOption
     """
     rows = text_rows(stream, name, dialect)
     if options.header:
-        where, names = next(rows, (name, list(ROLES)))
-        width, columns = choose_columns(options.columns, names, where)
+        line, names = next(rows, (1, list(ROLES)))
+        width, columns = choose_columns(options.columns, names, f"{name}:{line}")
     else:
         width, columns = choose_columns(options.columns, None, name)
-    ids: dict[str, int] = {}
+    head, relation, tail = columns
+    ids: defaultdict[str, int] = defaultdict()
+    ids.default_factory = ids.__len__
     codes = array("q")
-    for where, fields in rows:
-        check_width(where, fields, width, dialect)
-        for role, column in zip(ROLES, columns, strict=True):
-            if not fields[column]:
-                raise DataError(f"{where}: the {role} is empty")
-            codes.append(ids.setdefault(fields[column], len(ids)))
+    for line, fields in rows:
+        if len(fields) != width:
+            check_width(f"{name}:{line}", fields, width, dialect)
+        triple = fields[head], fields[relation], fields[tail]
+        if "" in triple:
+            raise DataError(f"{name}:{line}: the {ROLES[triple.index('')]} is empty")
+        codes.extend([ids[field] for field in triple])
     names_read = pa.array(list(ids), pa.large_string())
     return TripleTable(names_read, np.array(codes, np.int64).reshape(-1, 3))
 
@@ -82,9 +86,10 @@ def read_table(path: Path, required: Sequence[str]) -> Iterator[tuple[str, dict[
     try:
         with path.open("rb") as stream:
             rows = text_rows(stream, str(path), dialect)
-            _, header = next(rows, (path, []))
+            _, header = next(rows, (1, []))
             check_columns(path, header, required)
-            for where, fields in rows:
+            for line, fields in rows:
+                where = f"{path}:{line}"
                 check_width(where, fields, len(header), dialect)
                 yield where, dict(zip(header, fields, strict=True))
     except OSError as error:
@@ -101,26 +106,38 @@ def check_columns(path: Path, header: Sequence[str], required: Sequence[str]) ->
             )
 
 
-def text_rows(stream: BinaryIO, name: str, dialect: Dialect) -> Iterator[tuple[str, list[str]]]:
-    """Each row as "name:line" and its fields; LF and CRLF end a row, blank lines are none.
+def text_rows(stream: BinaryIO, name: str, dialect: Dialect) -> Iterator[tuple[int, list[str]]]:
+    """Each row as its first line's number and its fields.
+
+    LF and CRLF end a row, in CSV outside quotes; blank lines are none.
 
     Raises:
         DataError: "name:line: what" for invalid UTF-8, a broken quote, or a row above 4 MiB.
     """
-    for line, row in _raw_rows(stream, name, dialect):
+    quoted, delimiter, line = dialect.quoted, dialect.delimiter, 1
+    row = stream.readline(LONGEST_ROW + 1)
+    if row.startswith(_UTF16):
+        raise DataError(f"{name}:1: invalid UTF-8 (this looks like UTF-16): convert it to UTF-8")
+    row = row.removeprefix(_BOM)
+    while row:
+        is_quoted = quoted and b'"' in row
+        if is_quoted:
+            row = _up_to_closing_quote(row, stream)
+        if len(row) > LONGEST_ROW:
+            raise DataError(f"{name}:{line}: a row longer than {LONGEST_ROW >> 20} MiB")
         try:
             text = row.decode("utf-8")
         except UnicodeDecodeError as error:
             at = line + row.count(b"\n", 0, error.start)
             raise DataError(f"{name}:{at}: invalid UTF-8 (byte 0x{row[error.start]:02x})") from None
         text = text[:-2] if text.endswith("\r\n") else text.removesuffix("\n")
-        if not text:
-            continue
-        where = f"{name}:{line}"
-        if '"' in text and dialect.quoted:
-            yield where, [_unquoted(field, where) for field in _split(text, dialect.delimiter)]
-        else:
-            yield where, text.split(dialect.delimiter)
+        if is_quoted:
+            where = f"{name}:{line}"
+            yield line, [_unquoted(field, where) for field in _split(text, delimiter)]
+        elif text:
+            yield line, text.split(delimiter)
+        line += row.count(b"\n") if is_quoted else 1
+        row = stream.readline(LONGEST_ROW + 1)
 
 
 def check_width(where: str, fields: list[str], width: int, dialect: Dialect) -> None:
@@ -130,25 +147,15 @@ def check_width(where: str, fields: list[str], width: int, dialect: Dialect) -> 
         raise DataError(f"{where}: expected {width} {kind}-separated fields, found {len(fields)}")
 
 
-def _raw_rows(stream: BinaryIO, name: str, dialect: Dialect) -> Iterator[tuple[int, bytes]]:
-    """Each row with its end and the number of its first line; a row ends outside quotes."""
-    line = 1
-    row = stream.readline(LONGEST_ROW + 1)
-    if row.startswith(_UTF16):
-        raise DataError(f"{name}:1: invalid UTF-8 (this looks like UTF-16): convert it to UTF-8")
-    row = row.removeprefix(_BOM)
-    while row:
-        parts, size = [row], len(row)
-        is_open = dialect.quoted and row.count(b'"') % 2 == 1
-        while is_open and size <= LONGEST_ROW and (more := stream.readline(LONGEST_ROW + 1)):
-            parts.append(more)
-            size += len(more)
-            is_open ^= more.count(b'"') % 2 == 1
-        if size > LONGEST_ROW:
-            raise DataError(f"{name}:{line}: a row longer than {LONGEST_ROW >> 20} MiB")
-        yield line, b"".join(parts)
-        line += len(parts)
-        row = stream.readline(LONGEST_ROW + 1)
+def _up_to_closing_quote(row: bytes, stream: BinaryIO) -> bytes:
+    """A row with the lines after it that belong to its quoted fields."""
+    parts, size = [row], len(row)
+    is_open = row.count(b'"') % 2 == 1
+    while is_open and size <= LONGEST_ROW and (more := stream.readline(LONGEST_ROW + 1)):
+        parts.append(more)
+        size += len(more)
+        is_open ^= more.count(b'"') % 2 == 1
+    return b"".join(parts)
 
 
 def _split(text: str, delimiter: str) -> Iterator[str]:
