@@ -99,5 +99,5 @@ def test_a_file_of_a_run_is_never_replaced(tmp_path: Path) -> None:
 def test_a_path_that_only_bytes_can_name_is_refused_where_text_is_needed(tmp_path: Path) -> None:
     """Case 69: TensorBoard and SQLite open no such file."""
     check_text(tmp_path / "\u0141", "--out")
-    with pytest.raises(ConfigError, match="--out .*: not UTF-8 in this locale"):
+    with pytest.raises(ConfigError, match=r"--out .*: not UTF-8 in this locale"):
         check_text(tmp_path / os.fsdecode(b"d\xff"), "--out")
