@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from dglkgmix.paths import readable
+
 if TYPE_CHECKING:
     from dglkgmix.kg.graph import KnowledgeGraph
     from dglkgmix.run import Run
@@ -21,6 +23,8 @@ DELIMITERS = {"tab": "\t", "\\t": "\t", "comma": ",", "space": " "}
 # Embeddings, overrides and isolates, which can show a text in another order than it has.
 BIDIRECTIONAL = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
 FORMATS = ["tsv", "csv", "parquet", "ntriples", "turtle"]
+# What `source_options` add.
+READING = ("columns", "header", "delimiter", "format", "strip", "normalize", "shares", "split_seed")
 
 
 def source_options(command: Callable[..., T]) -> Callable[..., T]:
@@ -35,8 +39,7 @@ def load_source(source: str | Path, **reading: Any) -> KnowledgeGraph:
 
     Args:
         source: the command's SOURCE.
-        **reading: ``columns``, ``header``, ``delimiter``, ``format``, ``shares`` and
-            ``split_seed``; None leaves the library's default in force.
+        **reading: those of ``READING``; None leaves the library's default in force.
     """
     from dglkgmix.cli.download_bar import DownloadBar
     from dglkgmix.kg.readers import ReadOptions
@@ -96,6 +99,7 @@ def printable(text: str) -> str:
 
     Line ends stay, and so do all letters of all scripts with the joiners that some of them need.
     """
+    text = readable(text)
     if text.isprintable():
         return text
     return "".join(_shown(character) for character in text)
@@ -165,6 +169,15 @@ _SOURCE_OPTIONS = [
         "--format",
         type=click.Choice(FORMATS),
         help="How the file is written. [default: by file name]",
+    ),
+    click.option(
+        "--strip", is_flag=True, default=None, help="Remove white space around every name."
+    ),
+    click.option(
+        "--normalize",
+        type=click.Choice(["nfc", "nfkc"]),
+        help="Bring names to a Unicode form, so that é is one name however it is composed. "
+        "[default: names to the letter]",
     ),
     click.option(
         "--shares",

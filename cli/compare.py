@@ -9,6 +9,7 @@ import click
 
 from dglkgmix.cli.common import emit_json, json_option, open_run
 from dglkgmix.errors import ConfigError, DataError
+from dglkgmix.paths import path_of
 
 if TYPE_CHECKING:
     from dglkgmix.evaluation.rank_table import RankTable
@@ -38,7 +39,7 @@ def compare(runs: tuple[str, ...], *, split: str, bins: str, as_json: bool) -> N
     if len(runs) < 2:
         raise ConfigError("compare needs two runs or more: the baseline, then the others")
     chosen = DegreeBins.parse(bins)
-    tables = {run: rank_tables(Path(run), split) for run in runs}
+    tables = {run: rank_tables(path_of(run), split) for run in runs}
     baseline = runs[0]
     if not len(tables[baseline][0]):
         raise DataError(f"{baseline}: its {split} split holds no triples")

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from dglkgmix.cli.common import open_run, printable
-from dglkgmix.cli.outputs import OUT_FOLDER, overwrite_option
+from dglkgmix.cli.outputs import IN, OUT_FOLDER, overwrite_option
 from dglkgmix.errors import ConfigError
 
 
@@ -15,7 +15,7 @@ from dglkgmix.errors import ConfigError
     epilog="Example: dglkgmix export runs/mixup --format npy --out vectors",
     context_settings={"show_default": True},
 )
-@click.argument("run", type=click.Path(path_type=Path))
+@click.argument("run", type=IN)
 @click.option(
     "--format",
     "form",

@@ -106,13 +106,22 @@ def main(args: Sequence[str] | None = None) -> int:
     _show_all_characters()
     keep_freed_memory()
     try:
-        status = cli.main(args, "dglkgmix", standalone_mode=False, obj=settings)
+        given = [_as_utf8(argument) for argument in sys.argv[1:]] if args is None else args
+        status = cli.main(given, "dglkgmix", standalone_mode=False, obj=settings)
         sys.stdout.flush()
     except BaseException as error:
         if settings.debug and not isinstance(error, click.ClickException | SystemExit):
             traceback.print_exception(error)
         return _report(error)
     return status if isinstance(status, int) else 0
+
+
+def _as_utf8(argument: str) -> str:
+    """An argument as UTF-8 whatever the locale; one that is not stays as Python reads it."""
+    try:
+        return os.fsencode(argument).decode("utf-8")
+    except UnicodeDecodeError:
+        return argument
 
 
 def _show_all_characters() -> None:

@@ -7,14 +7,14 @@ from pathlib import Path
 import click
 
 from dglkgmix.cli.common import open_run, printable
-from dglkgmix.cli.outputs import OUT_FILE, check_new, overwrite_option
+from dglkgmix.cli.outputs import IN, OUT_FILE, check_new, overwrite_option
 
 
 @click.command(
     epilog="Example: dglkgmix report runs/standard runs/mixup --out page.html",
     context_settings={"show_default": True},
 )
-@click.argument("runs", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.argument("runs", nargs=-1, required=True, type=IN)
 @click.option(
     "--out",
     required=True,

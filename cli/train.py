@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import shlex
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from dglkgmix.cli import processes
-from dglkgmix.cli.common import emit_json, json_option, load_source, source_options
-from dglkgmix.cli.outputs import OUT, OUT_FOLDER, NonEmpty
+from dglkgmix.cli.common import emit_json, json_option, load_source, printable, source_options
+from dglkgmix.cli.outputs import IN_FILE, OUT, OUT_FOLDER, NonEmpty, check_text
 from dglkgmix.errors import ConfigError, PeerError
 
 if TYPE_CHECKING:
@@ -104,7 +103,7 @@ _STRATEGIES = ["standard", "mixup", "oversample", "reweight", "focal", "logit-ad
 @click.option(
     "--config",
     "config_file",
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=IN_FILE,
     help="Start from a TOML file (on top of the recipe).",
 )
 @click.option("--set", "sets", multiple=True, metavar="K=V", help="Any option: training.lr=1e-3.")
@@ -308,6 +307,7 @@ def _observers(options: dict[str, Any]) -> list[Any]:
         return []
     from dglkgmix.training.history import TensorBoard
 
+    check_text(options["tensorboard"], "--tensorboard")
     return [TensorBoard(options["tensorboard"])]
 
 
@@ -331,4 +331,4 @@ def _print(result: Result, as_json: bool) -> None:
         click.echo("No validation and no test triples: nothing was evaluated.")
     if result.popularity_mrr is not None:
         click.echo(f"Ranking by popularity alone: MRR {result.popularity_mrr:.4f}")
-    click.echo(f"Run: {result.run} ({result.length})")
+    click.echo(f"Run: {printable(str(result.run))} ({result.length})")

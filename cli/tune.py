@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dglkgmix.cli.common import emit_json, json_option, printable, source_options
-from dglkgmix.cli.outputs import OUT_FOLDER, NonEmpty, overwrite_option
+from dglkgmix.cli.outputs import OUT_FOLDER, NonEmpty, check_text, overwrite_option
 from dglkgmix.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -71,6 +71,7 @@ def tune(source: str | None, space: str, **options: Any) -> None:
         raise ConfigError("SOURCE is missing: a catalog name, a folder or a file of triples")
     if options["out"] is None:
         raise ConfigError("--out is missing: name the folder for runs and the best recipe")
+    check_text(options["out"], "--out")
     found = _search(text, source, space, options)
     _print(found, options["as_json"])
 

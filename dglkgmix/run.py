@@ -20,6 +20,7 @@ from dglkgmix.files import RunFolder
 from dglkgmix.kg.degrees import DegreeBins
 from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.models.link_predictor import LinkPredictor
+from dglkgmix.paths import readable
 from dglkgmix.training import checkpoint, run_files
 from dglkgmix.training.config import Config
 from dglkgmix.training.history import from_csv
@@ -43,7 +44,7 @@ class Run:
     @classmethod
     def open(cls, path: str | Path, *, device: str | torch.device = "cpu") -> Run:
         """The run in the folder ``path``; its model goes to ``device``, wherever it was trained."""
-        return cls(RunFolder.open(Path(path)), device)
+        return cls(RunFolder.open(path), device)
 
     @property
     def path(self) -> Path:
@@ -53,7 +54,7 @@ class Run:
     @property
     def name(self) -> str:
         """The folder's own name, as tables and figures show it."""
-        return self.path.resolve().name
+        return readable(self.path.resolve().name)
 
     @property
     def finished(self) -> bool:

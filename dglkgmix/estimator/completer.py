@@ -167,6 +167,12 @@ class KGCompleter(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             progress = make_progress(quiet=not self.verbose)
             train(kg, config, out, progress=progress, sample_weight=weights)
             self._take(PackedRun.pack(out))
+        features = list(getattr(self, "feature_names_in_", ()))
+        self.run_.input_kinds = {
+            "entities": Names(self.classes_).kind,
+            "relations": Names(self.relations_).kind,
+            "features": features or self.n_features_in_,
+        }
         return self
 
     def predict(self, X: Any) -> Array:
@@ -301,16 +307,22 @@ class KGCompleter(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     @classmethod
     def from_run(cls, run: str | Path) -> KGCompleter:
-        """A fitted estimator from a finished run of the command line.
+        """A fitted estimator from a run folder: of :meth:`save`, or of the command line.
+
+        Names of a run of the command line are strings; else they are of ``fit``'s kind.
 
         Raises:
             CheckpointError: no run, a damaged one, or one that has not finished.
         """
         packed = PackedRun.pack(run)
         completer = cls(**from_config(packed.config), config=packed.config)
-        completer.classes_ = np.array(list(packed.kg.entities), dtype=object)
-        completer.relations_ = np.array(list(packed.kg.relations), dtype=object)
-        completer.n_features_in_ = 3
+        kinds = packed.input_kinds
+        completer.classes_ = Names.stored(packed.kg.entities, kinds["entities"]).values
+        completer.relations_ = Names.stored(packed.kg.relations, kinds["relations"]).values
+        completer.n_features_in_ = features = kinds["features"]
+        if isinstance(features, list):
+            completer.n_features_in_ = len(features)
+            completer.feature_names_in_ = np.array(features, dtype=object)
         completer._take(packed)
         return completer
 
@@ -367,7 +379,10 @@ class KGCompleter(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         ):
             for value in column[found < 0]:
                 vocabulary.id(str(value))
-                raise UnknownNameError(f"{value!r} is no {vocabulary.kind} of the fitted triples")
+                kind = "integers" if isinstance(value, str) else "strings"
+                raise UnknownNameError(
+                    f"{value!r} is no {vocabulary.kind} of the fitted triples; those are {kind}"
+                )
 
     def _query_ids(self, X: Any) -> tuple[torch.Tensor, torch.Tensor]:
         heads, relations = self._known_ids(self._columns(X, (2, 3))[:2])

@@ -43,7 +43,7 @@ def _base(config: Any) -> Config:
     if isinstance(config, Mapping):
         return merge(Config(), config, where="config")
     if isinstance(config, str | Path):
-        return load(Path(config))
+        return load(config)
     raise ConfigError(
         "config must be a Config, a dictionary of tables or the path of a TOML file, "
         f"not a {type(config).__name__}"

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from typing import Any
 
 from dglkgmix.errors import CheckpointError
 from dglkgmix.files import RunFolder
 from dglkgmix.run import Run
 from dglkgmix.training import run_files
+
+INPUT = "input.json"
 
 
 class PackedFolder:
@@ -55,6 +59,22 @@ class PackedRun(Run):
             run = cls(PackedFolder.pack(folder))  # type: ignore[arg-type]
         _ = run.metrics  # An unfinished run says so now.
         return run
+
+    @property
+    def input_kinds(self) -> dict[str, Any]:
+        """What the estimator was fitted on; a run of the command line has names in three columns.
+
+        "entities" and "relations" are "strings" or "integers", "features" is the names of X's
+        columns or their number.
+        """
+        if not self.folder.has(INPUT):
+            return {"entities": "strings", "relations": "strings", "features": 3}
+        kinds: dict[str, Any] = json.loads(self.folder.read(INPUT))
+        return kinds
+
+    @input_kinds.setter
+    def input_kinds(self, kinds: dict[str, Any]) -> None:
+        self.folder.files[INPUT] = json.dumps(kinds).encode()
 
     def write(self, path: str | Path, *, overwrite: bool = False) -> None:
         """Lay the run down as a folder that the command line reads.

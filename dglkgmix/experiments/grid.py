@@ -28,7 +28,6 @@ import itertools
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any, get_args
 
 from dglkgmix.errors import ConfigError
@@ -36,6 +35,7 @@ from dglkgmix.experiments import toml_files
 from dglkgmix.experiments.comparisons import Comparison, parse_comparison
 from dglkgmix.experiments.recipes import FOLDER
 from dglkgmix.kg.degrees import DEFAULT_BINS, DegreeBins
+from dglkgmix.paths import path_of, read_utf8
 from dglkgmix.training.config import DecoderName, EncoderName, StrategyName
 from dglkgmix.training.config_io import options as option_names
 
@@ -93,11 +93,11 @@ def experiment_text(name: str) -> str:
     """
     folder = FOLDER / "experiments"
     if name in packaged_experiments():
-        return toml_files.read(folder / f"{name}.toml")
-    if not name.endswith(".toml") and not Path(name).exists():
+        return read_utf8(folder / f"{name}.toml")
+    if not name.endswith(".toml") and not path_of(name).exists():
         close = toml_files.close(name, packaged_experiments())
         raise ConfigError(f"{name}: neither a file nor a packaged experiment{close}")
-    return toml_files.read(Path(name))
+    return read_utf8(name)
 
 
 def packaged_experiments() -> list[str]:

@@ -17,7 +17,7 @@ from dglkgmix.kg.tables import ROLES, Codes, TripleTable, unify
 def read_parquet(source: Any, name: str, options: ReadOptions) -> TripleTable:
     """All rows of a Parquet file; integers become their decimal digits.
 
-    ``source`` is a path or an Arrow buffer.
+    ``source`` is an open file or an Arrow buffer.
 
     Raises:
         DataError: "name: what", or "name:row: what" with rows counted from 1, for a null or an

@@ -15,6 +15,7 @@ from dglkgmix.kg.options import ReadOptions, is_split_file
 from dglkgmix.kg.readers import read_triples
 from dglkgmix.kg.splits import DEFAULT_FRACTIONS, split_table
 from dglkgmix.kg.tables import TripleTable, encode
+from dglkgmix.paths import path_of
 
 DGL_ENDINGS = (".dgl", ".bin")
 _STEMS = {
@@ -50,7 +51,7 @@ def load(
     if _is_name(source) and options != ReadOptions():
         raise ConfigError(
             f"{source}: how a data set of the catalog is written is known: columns, header, "
-            "delimiter and format are for files of your own"
+            "delimiter, format, strip and normalize are for files of your own"
         )
     path = _locate(source, progress)
     if path.is_dir():
@@ -79,7 +80,11 @@ def load_folder(folder: Path, options: ReadOptions) -> KnowledgeGraph:
     """The graph of a folder with a file for each split; valid and test may be absent."""
     files = {name: find_split(folder, name) for name in SPLITS}
     if files["train"] is None:
-        raise DataError(f"{folder}: no file for train (as train.txt, train.csv, train.parquet)")
+        similar = ", ".join(sorted(p.name for p in folder.iterdir() if p.name.startswith("train")))
+        hint = f"; {similar} cannot be read as it is: unpack or rename it" if similar else ""
+        raise DataError(
+            f"{folder}: no file for train (as train.txt, train.csv, train.parquet){hint}"
+        )
     tables = {
         name: TripleTable.empty() if file is None else read_triples(file, options=options)
         for name, file in files.items()
@@ -110,10 +115,10 @@ def _is_name(source: str | Path) -> bool:
 
 def _locate(source: str | Path, progress: Progress | None) -> Path:
     if _is_name(source):
-        if Path(source).exists():
+        if path_of(source).exists():
             _log.warning("reading the data set %s; for the path write ./%s", source, source)
         return catalog.fetch(str(source), progress=progress)
-    path = Path(source)
+    path = path_of(source)
     if path.exists():
         return path
     matches = difflib.get_close_matches(str(source).casefold(), catalog.names(), n=3)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import logging
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import torch
 
 from dglkgmix.errors import ConfigError
-from dglkgmix.kg.fields import Array
 from dglkgmix.kg.keys import triple_keys
 from dglkgmix.kg.tables import Codes, TripleTable
 
@@ -71,7 +71,7 @@ def _assign(distinct: Codes, num_names: int, fractions: Sequence[float], seed: i
     return part
 
 
-def _first_with_a_name(triples: Codes, num_names: int) -> Array:
+def _first_with_a_name(triples: Codes, num_names: int) -> np.ndarray[Any, np.dtype[np.bool_]]:
     """Rows that hold an entity or a relation which no row before them holds: they stay in train."""
     needed = np.zeros(len(triples), np.bool_)
     for columns in ([0, 2], [1]):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
@@ -27,6 +27,8 @@ def summarise(kg: KnowledgeGraph) -> dict[str, int]:
         relations_only_in_valid, relations_only_in_test: likewise.
         entities_not_in_train, relations_not_in_train: names without a training triple, wherever
             they occur (valid and test together, too, or nowhere).
+        entities_alike, relations_alike: names that differ from another one in case, outer white
+            space or Unicode form alone; see :meth:`dglkgmix.kg.vocabulary.Vocabulary.alike`.
     """
     splits = (kg.train, kg.valid, kg.test)
     entities = [_used(rows[:, [0, 2]], kg.num_entities) for rows in splits]
@@ -48,7 +50,22 @@ def summarise(kg: KnowledgeGraph) -> dict[str, int]:
         "relations_only_in_test": _only_in(2, relations),
         "entities_not_in_train": int((~entities[0]).sum()),
         "relations_not_in_train": int((~relations[0]).sum()),
+        "entities_alike": sum(map(len, kg.entities.alike())),
+        "relations_alike": sum(map(len, kg.relations.alike())),
     }
+
+
+def relation_rows(kg: KnowledgeGraph) -> list[dict[str, Any]]:
+    """Rows of each relation, most training rows first: name, train, valid, test."""
+    counts = {
+        name: kg.split(name)[:, 1].bincount(minlength=kg.num_relations).tolist()
+        for name in ("train", "valid", "test")
+    }
+    rows = [
+        {"name": name, **{split: count[i] for split, count in counts.items()}}
+        for i, name in enumerate(kg.relations)
+    ]
+    return sorted(rows, key=lambda row: -row["train"])
 
 
 def _used(ids: Tensor, size: int) -> Tensor:

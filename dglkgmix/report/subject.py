@@ -20,6 +20,7 @@ from dglkgmix.evaluation.rank_table import RankTable
 from dglkgmix.evaluation.significance import mrr_intervals
 from dglkgmix.kg.degrees import DegreeBins
 from dglkgmix.kg.graph import KnowledgeGraph
+from dglkgmix.paths import readable
 from dglkgmix.run import Run
 
 _ISOLATE, _END_OF_ISOLATE = "\N{FIRST STRONG ISOLATE}", "\N{POP DIRECTIONAL ISOLATE}"
@@ -78,7 +79,7 @@ def read_subjects(runs: Sequence[Run], split: str, bins: DegreeBins) -> list[Sub
 
 def unique_names(paths: Sequence[Path]) -> list[str]:
     """The shortest ends of the paths that tell them apart; numbered where the paths are equal."""
-    parts = [path.resolve().parts for path in paths]
+    parts = [Path(readable(str(path.resolve()))).parts for path in paths]
     names = []
     for own in parts:
         depth = 1

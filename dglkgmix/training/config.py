@@ -49,6 +49,10 @@ class DataConfig:
     delimiter: str = "auto"
     # tsv, csv, parquet, ntriples or turtle; "auto" follows the file name.
     format: str = "auto"
+    # White space around names is removed, and names are brought to a Unicode form ("none": as they
+    # are). Off, as names are kept to the letter unless asked otherwise.
+    strip: bool = False
+    normalize: Literal["none", "nfc", "nfkc"] = "none"
     # Shares of train, valid and test where one file is split, and the seed of that split alone.
     split: tuple[float, float, float] = (0.8, 0.1, 0.1)
     split_seed: int = 0
@@ -61,6 +65,8 @@ class DataConfig:
             "header": self.header,
             "delimiter": None if self.delimiter == "auto" else self.delimiter,
             "format": None if self.format == "auto" else self.format,
+            "strip": self.strip,
+            "normalize": None if self.normalize == "none" else self.normalize,
         }
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from dglkgmix.errors import ConfigError
+from dglkgmix.paths import read_utf8, readable
 from dglkgmix.training.config import Config
 
 if sys.version_info >= (3, 11):
@@ -36,15 +37,9 @@ def loads(text: str, base: Config | None = None, *, where: str = "configuration"
     return merge(base or Config(), tables, where=where)
 
 
-def load(path: Path, base: Config | None = None) -> Config:
+def load(path: str | Path, base: Config | None = None) -> Config:
     """Read a configuration file; see :func:`loads`."""
-    try:
-        text = path.read_text(encoding="utf-8")
-    except OSError as error:
-        raise ConfigError(f"{path}: cannot be read: {error.strerror}") from None
-    except UnicodeDecodeError as error:
-        raise ConfigError(f"{path}: not UTF-8: {error.reason} at byte {error.start}") from None
-    return loads(text, base, where=str(path))
+    return loads(read_utf8(path), base, where=str(path))
 
 
 def dumps(config: Config) -> str:
@@ -185,7 +180,7 @@ def _toml(value: Any) -> str:
         return "[" + ", ".join(_toml(x) for x in value) + "]"
     if isinstance(value, str):
         # JSON escapes what TOML's basic strings do, but for the delete character.
-        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+        return json.dumps(readable(value), ensure_ascii=False).replace("\x7f", "\\u007f")
     if isinstance(value, bool):
         return "true" if value else "false"
     return repr(value)

@@ -34,6 +34,8 @@ READING = {
     "header": "data.header",
     "delimiter": "data.delimiter",
     "format": "data.format",
+    "strip": "data.strip",
+    "normalize": "data.normalize",
     "shares": "data.split",
     "split_seed": "data.split_seed",
 }

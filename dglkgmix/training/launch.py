@@ -11,6 +11,7 @@ import torch
 from dglkgmix.errors import ConfigError
 from dglkgmix.files import MANIFEST, RunFolder
 from dglkgmix.kg.graph import KnowledgeGraph
+from dglkgmix.paths import path_of
 from dglkgmix.spectator import Spectator
 from dglkgmix.training import run_files
 from dglkgmix.training.config import Config, settled
@@ -93,7 +94,7 @@ def restarted(out: str | Path, world: World) -> bool:
     run is its own, and another's run stays as safe as it is from a first attempt.
     """
     own = False
-    if world.main and world.attempt and (Path(out) / MANIFEST).exists():
+    if world.main and world.attempt and (path_of(out) / MANIFEST).exists():
         folder = RunFolder.open(out)
         own = folder.has(run_files.JOB) and folder.read(run_files.JOB) == job().encode()
     return bool(world.agreed(own))

@@ -121,7 +121,7 @@ def read_tables(path: str | Path) -> Tables:
     Raises:
         CheckpointError: no run, a damaged one or one that has not finished.
     """
-    folder = RunFolder.open(Path(path))
+    folder = RunFolder.open(path)
     if not folder.has(MODEL):
         raise CheckpointError(f"{path}: the run has not finished: {MODEL} is not there yet")
     weights = read_weights(folder)

@@ -50,6 +50,8 @@ class TestSourceOptions:
             "header": None,
             "delimiter": None,
             "format": None,
+            "strip": None,
+            "normalize": None,
             "shares": None,
             "split_seed": None,
             "as_json": False,
@@ -59,12 +61,15 @@ class TestSourceOptions:
         given = options(
             *("--columns", "s, p,o", "--header", "--delimiter", "tab", "--format", "csv"),
             *("--shares", "0.5,0.25,0.25", "--split-seed", "7", "--json"),
+            *("--strip", "--normalize", "nfc"),
         )
         assert given == {
             "columns": ("s", "p", "o"),
             "header": True,
             "delimiter": "\t",
             "format": "csv",
+            "strip": True,
+            "normalize": "nfc",
             "shares": (0.5, 0.25, 0.25),
             "split_seed": 7,
             "as_json": True,

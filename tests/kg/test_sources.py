@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import bz2
 import gzip
 import logging
 from pathlib import Path
@@ -49,6 +50,16 @@ def test_folders_that_are_no_source(tmp_path: Path, files: dict[str, bytes], wha
         (tmp_path / name).write_bytes(content)
     with pytest.raises(DataError, match=what):
         load(tmp_path)
+
+
+def test_a_file_for_train_that_is_not_read_is_named(tmp_path: Path) -> None:
+    """Case 70: compressed as nothing here is."""
+    (tmp_path / "train.txt.7z").touch()
+    (tmp_path / "notes.md").touch()
+    with pytest.raises(DataError, match=r"no file for train \(.*\); train\.txt\.7z cannot be read"):
+        load(tmp_path)
+    (tmp_path / "train.txt.bz2").write_bytes(bz2.compress(b"a\tr\tb\n"))
+    assert load(tmp_path).train.tolist() == [[0, 0, 1]]
 
 
 def test_one_file_is_split(tmp_path: Path) -> None:

@@ -35,6 +35,8 @@ def test_everything_is_counted() -> None:
         "relations_only_in_test": 1,
         "entities_not_in_train": 3,
         "relations_not_in_train": 3,
+        "entities_alike": 0,
+        "relations_alike": 0,
     }
 
 
