@@ -150,6 +150,21 @@ def test_one_file_alone_imports_dgl() -> None:
     assert importers <= {"dglkgmix/_dgl.py"}
 
 
+def test_one_file_alone_reads_with_arrow() -> None:
+    """Arrow's readers leave threads that can abort a process while it ends."""
+    readers = re.compile(r"pq\.(?!write_table$).+|(pa|pyarrow)\.ipc")
+    modules = {f"pyarrow.{name}" for name in ("csv", "json", "dataset", "feather", "orc", "ipc")}
+    found = [
+        f"{label(path)} uses {ast.unparse(node)}"
+        for path in sources()
+        if label(path) != "dglkgmix/parquet.py"
+        for node in ast.walk(tree(path))
+        if (isinstance(node, ast.Attribute) and readers.fullmatch(ast.unparse(node)))
+        or modules & set(imported(node))
+    ]
+    assert not found, "\n".join(found)
+
+
 def test_commands_import_the_library_only_when_they_run() -> None:
     light = {"click", *sys.stdlib_module_names}
     ours = ("dglkgmix.cli.", "dglkgmix.errors.", "dglkgmix.__version__")

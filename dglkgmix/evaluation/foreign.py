@@ -140,10 +140,7 @@ def _text_rows(path: Path, delimiter: str) -> Iterator[Row]:
 
 
 def _parquet_rows(path: Path) -> Iterator[Row]:
-    try:
-        table = read_checked(path)
-    except DataError as error:
-        raise DataError(f"{path}: cannot be read as Parquet: {error}") from error
+    table = read_checked(path, path)
     _check_columns(path, table.column_names)
     columns = [name for name in (*REQUIRED, *OPTIONAL) if name in table.column_names]
     lists = [table.column(name).to_pylist() for name in columns]
