@@ -28,6 +28,7 @@ LAYERS = {
     "dglkgmix.atomic": 0,
     "dglkgmix.files": 0,
     "dglkgmix.manifest": 0,
+    "dglkgmix.passwords": 0,
     "dglkgmix.spectator": 0,
     # Options are plain values: every step may read its own.
     "dglkgmix.training.config": 0,
