@@ -36,7 +36,7 @@ def reading_options(shares: str) -> Callable[[Callable[..., T]], Callable[..., T
     """
 
     def decorate(command: Callable[..., T]) -> Callable[..., T]:
-        options = [*_SOURCE_OPTIONS, click.option(shares, **_SHARES), _SPLIT_SEED]
+        options = [*_SOURCE_OPTIONS, click.option(shares, **_SHARES), *_SPLIT_OPTIONS]
         for option in reversed(options):
             command = option(command)
         return command
@@ -49,16 +49,25 @@ def load_source(source: str | Path, **reading: Any) -> KnowledgeGraph:
 
     Args:
         source: the command's SOURCE.
-        **reading: ``columns``, ``header``, ``delimiter``, ``format``, ``split`` and ``split_seed``;
-            None leaves the library's default in force.
+        **reading: ``columns``, ``header``, ``delimiter``, ``format``, ``split``, ``split_seed`` and
+            ``split_mirrors``; None leaves the library's default in force.
     """
     from dglkgmix.cli.download_bar import DownloadBar
     from dglkgmix.kg.readers import ReadOptions
     from dglkgmix.kg.sources import load
 
     given = {name: value for name, value in reading.items() if value is not None}
-    split = {name: given.pop(name) for name in ("split", "split_seed") if name in given}
+    splitting = ("split", "split_seed", "split_mirrors")
+    split = {name: given.pop(name) for name in splitting if name in given}
     return load(source, options=ReadOptions(**given), progress=DownloadBar(), **split)
+
+
+def warn_of_mirrors(kg: KnowledgeGraph) -> None:
+    """Says on stderr how many triples of valid and test have their mirror in train, if any."""
+    from dglkgmix.kg.mirrors import mirror_warnings
+
+    for warning in mirror_warnings(kg):
+        click.echo(f"Warning: {printable(warning)}", err=True)
 
 
 def json_option(command: Callable[..., T]) -> Callable[..., T]:
@@ -175,6 +184,13 @@ _SHARES: dict[str, Any] = {
     "metavar": "A,B,C",
     "help": "Shares of train, valid and test of one file. [default: 0.8,0.1,0.1]",
 }
-_SPLIT_SEED = click.option(
-    "--split-seed", type=int, help="Seed of that split, never the training's. [default: 0]"
-)
+_SPLIT_OPTIONS = [
+    click.option(
+        "--split-seed", type=int, help="Seed of that split, never the training's. [default: 0]"
+    ),
+    click.option(
+        "--split-mirrors",
+        type=click.Choice(["together", "apart"]),
+        help="Whether (h, r, t) and (t, r, h) come into one split. [default: together]",
+    ),
+]

@@ -59,11 +59,25 @@ def info(source: str, as_json: bool, **reading: Any) -> None:
 
     SOURCE is a data set's name, a folder with train, valid and test, or one file.
     """
-    summary = load_source(source, **reading).summary()
+    from dglkgmix.kg.mirrors import inverse_pairs
+
+    kg = load_source(source, **reading)
+    summary = kg.summary()
+    inverses = [
+        {"relation": kg.relations[p.relation], "inverse": kg.relations[p.inverse], "share": p.share}
+        for p in inverse_pairs(kg)
+    ]
     if as_json:
-        emit_json(summary)
-    else:
-        click.echo(f"{printable(source)}\n\n{_info_page(summary)}")
+        emit_json(summary | {"inverse_relations": inverses})
+        return
+    click.echo(f"{printable(source)}\n\n{_info_page(summary)}")
+    if inverses:
+        head = ["relation", "inverse", "triples with their reverse"]
+        rows = [
+            [printable(p["relation"]), printable(p["inverse"]), f"{p['share']:.0%}"]
+            for p in inverses
+        ]
+        click.echo(f"\n{aligned([head, *rows], right={2})}")
 
 
 @data.command(epilog="Example: dglkgmix data convert world world.parquet")
@@ -115,6 +129,9 @@ _WARNINGS = {
     "duplicates": "rows that repeat an earlier row of their split",
     "overlap": "triples in more than one split",
     "reciprocal_leakage": "test triples whose reverse is in train, under any relation",
+    "valid_mirrors": "valid triples whose mirror is in train",
+    "test_mirrors": "test triples whose mirror is in train (under the relation or its inverse)",
+    "inverse_pairs": "pairs of inverse relations",
     "self_loops": "training triples from an entity to itself",
     "entities_only_in_valid": "entities only in valid",
     "entities_only_in_test": "entities only in test",

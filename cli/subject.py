@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from dglkgmix.kg.graph import KnowledgeGraph
 
 Options = dict[str, Any]
+_READING = ("columns", "header", "delimiter", "format")
+_SPLITTING = ("split_seed", "split_mirrors")
 
 
 @dataclass
@@ -115,8 +117,7 @@ def _run(path: Path, options: Options) -> Subject:
     from dglkgmix.evaluation.model_scorer import ModelScorer
     from dglkgmix.run import Run
 
-    sources = ("data", "columns", "header", "delimiter", "format", "shares", "split_seed")
-    _refuse(options, "RUN, which holds its own triples", sources)
+    _refuse(options, "RUN, which holds its own triples", ("data", *_READING, "shares", *_SPLITTING))
     run = Run.open(path)
     scorer = ModelScorer(run.model)
     model = Model(
@@ -165,10 +166,8 @@ def _ranker(scorer: Scorer, kg: KnowledgeGraph, options: Options) -> Callable[[s
 def _data(options: Options, option: str) -> KnowledgeGraph:
     if options["data"] is None:
         raise ConfigError(f"{option} needs --data SOURCE: the graph whose triples are ranked")
-    reading = {name: options[name] for name in ("columns", "header", "delimiter", "format")}
-    return load_source(
-        options["data"], **reading, split=options["shares"], split_seed=options["split_seed"]
-    )
+    reading = {name: options[name] for name in (*_READING, *_SPLITTING)}
+    return load_source(options["data"], **reading, split=options["shares"])
 
 
 def _refuse(options: Options, subject: str, names: tuple[str, ...]) -> None:

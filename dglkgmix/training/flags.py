@@ -36,6 +36,7 @@ READING = {
     "format": "data.format",
     "split": "data.split",
     "split_seed": "data.split_seed",
+    "split_mirrors": "data.split_mirrors",
 }
 
 

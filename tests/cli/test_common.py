@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import io
+import itertools
 import json
 import sys
 from pathlib import Path
@@ -20,6 +21,8 @@ from dglkgmix.cli.common import (
     printable,
     source_options,
 )
+from dglkgmix.cli.main import main
+from dglkgmix.run import Run
 
 
 @click.command()
@@ -44,6 +47,7 @@ class TestSourceOptions:
             "format": None,
             "split": None,
             "split_seed": None,
+            "split_mirrors": None,
             "as_json": False,
         }
 
@@ -51,6 +55,7 @@ class TestSourceOptions:
         given = options(
             *("--columns", "s, p,o", "--header", "--delimiter", "tab", "--format", "csv"),
             *("--split", "0.5,0.25,0.25", "--split-seed", "7", "--json"),
+            *("--split-mirrors", "apart"),
         )
         assert given == {
             "columns": ("s", "p", "o"),
@@ -59,6 +64,7 @@ class TestSourceOptions:
             "format": "csv",
             "split": (0.5, 0.25, 0.25),
             "split_seed": 7,
+            "split_mirrors": "apart",
             "as_json": True,
         }
 
@@ -83,6 +89,7 @@ class TestSourceOptions:
             ("--delimiter", ""),
             ("--format", "xlsx"),
             ("--split-seed", "x"),
+            ("--split-mirrors", "x"),
         ],
     )
     def test_nonsense_is_refused_by_name(self, option: str, value: str) -> None:
@@ -111,6 +118,38 @@ class TestLoadSource:
         assert (len(kg.train), len(kg.valid), len(kg.test)) == (20, 0, 0)
         assert kg.relations.names[0] == "r"
         assert {kg.entities[int(tail)] for tail in kg.train[:, 2]} == {"b"}
+
+
+def test_train_and_evaluate_tell_mirrors(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Eight entities, each near all others: 56 triples, of which 6 are for valid and for test."""
+    pairs = itertools.combinations("abcdefgh", 2)
+    rows = [f"{a}\tnear\t{b}\n{b}\tnear\t{a}\n" for a, b in pairs]
+    source, toml, out = (tmp_path / name for name in ("x.tsv", "x.toml", "run"))
+    source.write_text("".join(rows))
+    toml.write_text('[data]\nsplit_mirrors = "apart"\n')
+    small = ["--model", "distmult", "--epochs", "1", "--out", str(out), "--quiet"]
+    assert main(["train", str(source), *small]) == 0
+    assert capsys.readouterr().err == ""
+    for way in (["--split-mirrors", "apart"], ["--config", str(toml)]):
+        assert main(["train", str(source), *small, "--overwrite", *way]) == 0
+        told = capsys.readouterr().err
+        kg = Run.open(out).kg
+        known = {tuple(row) for row in kg.train.tolist()}
+        counts = [
+            sum((t, r, h) in known for h, r, t in rows.tolist()) for rows in (kg.valid, kg.test)
+        ]
+        assert min(counts) > 0
+        assert told.startswith(
+            f"Warning: {counts[0]} of 6 valid triples and {counts[1]} of 6 test triples have their "
+            "mirror in train"
+        )
+        assert main(["evaluate", str(out)]) == 0
+        assert capsys.readouterr().err == told
+    assert main(["report", str(out), "--out", str(tmp_path / "page.html")]) == 0
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert f"{counts[1]} of 6 test triples have their mirror in train" in page
 
 
 class TestJson:

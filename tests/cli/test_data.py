@@ -8,7 +8,8 @@ from dglkgmix.kg import catalog
 
 INFO_KEYS = [
     "entities", "relations", "train", "valid", "test",
-    "duplicates", "overlap", "reciprocal_leakage", "self_loops",
+    "duplicates", "overlap", "reciprocal_leakage",
+    "valid_mirrors", "test_mirrors", "inverse_pairs", "self_loops",
     "entities_only_in_valid", "entities_only_in_test",
     "relations_only_in_valid", "relations_only_in_test",
     "entities_not_in_train", "relations_not_in_train",
@@ -25,8 +26,22 @@ def info(source: Path, capsys: pytest.CaptureFixture[str], *arguments: str) -> d
 
 def test_info_as_json(toy_folder: Path, capsys: pytest.CaptureFixture[str]):
     result = info(toy_folder, capsys)
-    assert list(result) == INFO_KEYS
-    assert list(result.values()) == [5, 3, 6, 2, 2, 0, 0, 0, 1, 0, 1, 1, 0, 1, 1]
+    assert list(result) == [*INFO_KEYS, "inverse_relations"]
+    assert list(result.values()) == [5, 3, 6, 2, 2, 0, 0, 0, 1, 0, 0, 1, 0, 1, 1, 0, 1, 1, []]
+
+
+def test_info_tells_inverse_relations(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    pairs = [("a", "b"), ("c", "d"), ("e", "f")]
+    rows = [f"{h}\tparent of\t{t}\n{t}\tchild \x1bof\t{h}\n" for h, t in pairs]
+    (tmp_path / "x.tsv").write_text("".join(rows) + "a\tparent of\tg\n")
+    assert info(tmp_path / "x.tsv", capsys)["inverse_relations"] == [
+        {"relation": "child \x1bof", "inverse": "parent of", "share": 1.0}
+    ]
+    assert main(["data", "info", str(tmp_path / "x.tsv")]) == 0
+    assert capsys.readouterr().out.splitlines()[-2:] == [
+        "  relation      inverse    triples with their reverse",
+        "  child \\x1bof  parent of                        100%",
+    ]
 
 
 def test_info_for_people(toy_folder: Path, capsys: pytest.CaptureFixture[str]):
