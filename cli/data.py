@@ -64,18 +64,17 @@ def info(source: str, as_json: bool, **reading: Any) -> None:
     kg = load_source(source, **reading)
     summary = kg.summary()
     inverses = [
-        {"relation": kg.relations[p.relation], "inverse": kg.relations[p.inverse], "share": p.share}
-        for p in inverse_pairs(kg)
+        (kg.relations[p.relation], kg.relations[p.inverse], p.share) for p in inverse_pairs(kg)
     ]
     if as_json:
-        emit_json(summary | {"inverse_relations": inverses})
+        named = [dict(zip(("relation", "inverse", "share"), row, strict=True)) for row in inverses]
+        emit_json(summary | {"inverse_relations": named})
         return
     click.echo(f"{printable(source)}\n\n{_info_page(summary)}")
     if inverses:
         head = ["relation", "inverse", "triples with their reverse"]
         rows = [
-            [printable(p["relation"]), printable(p["inverse"]), f"{p['share']:.0%}"]
-            for p in inverses
+            [printable(one), printable(other), f"{share:.0%}"] for one, other, share in inverses
         ]
         click.echo(f"\n{aligned([head, *rows], right={2})}")
 

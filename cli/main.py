@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import importlib
+import io
 import os
 import sys
 import traceback
@@ -143,8 +144,9 @@ def _report(error: BaseException) -> int:
     if isinstance(error, SystemExit):
         return error.code if isinstance(error.code, int) else int(error.code is not None)
     if isinstance(error, click.ClickException):
-        error.message = _shown(error.message)
-        error.show()
+        text = io.StringIO()
+        error.show(text)
+        click.echo(_shown(text.getvalue()), err=True, nl=False)
         return error.exit_code
     if isinstance(error, KeyboardInterrupt | click.Abort):
         click.echo("Interrupted.", err=True)

@@ -103,7 +103,8 @@ def mirror_warnings(kg: KnowledgeGraph) -> list[str]:
     )
     more = f" and {len(inverses) - _SHOWN:,} more" if len(inverses) > _SHOWN else ""
     under = f", or under its inverse (inverse relations: {shown}{more})" if inverses else ""
-    return [
+    warning = (
         f"{' and '.join(found)} have their mirror in train: the same entities reversed, under the "
         f"same relation{under}; figures are too good where a model only repeats it"
-    ]
+    )
+    return [warning]

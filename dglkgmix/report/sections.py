@@ -53,7 +53,7 @@ def data_section(subject: Subject, bins: DegreeBins) -> Section:
         f"have a tail-relation degree below {strategy.threshold}; "
         f"{summary['without_partner']:,} of these share their tail with no other triple."
     )
-    blocks = (
+    blocks: tuple[Block, ...] = (
         *(Text(f"Warning: {warning}.") for warning in mirror_warnings(kg)),
         Text(
             "Every triple makes two queries, one for its tail and one for its head. The "
