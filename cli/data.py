@@ -129,7 +129,7 @@ _WARNINGS = {
     "overlap": "triples in more than one split",
     "reciprocal_leakage": "test triples whose reverse is in train, under any relation",
     "valid_mirrors": "valid triples whose mirror is in train",
-    "test_mirrors": "test triples whose mirror is in train (under the relation or its inverse)",
+    "test_mirrors": "test triples whose mirror is in train",
     "inverse_pairs": "pairs of inverse relations",
     "self_loops": "training triples from an entity to itself",
     "entities_only_in_valid": "entities only in valid",
