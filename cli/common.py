@@ -24,7 +24,10 @@ DELIMITERS = {"tab": "\t", "\\t": "\t", "comma": ",", "space": " "}
 BIDIRECTIONAL = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
 FORMATS = ["tsv", "csv", "parquet", "ntriples", "turtle"]
 # What `source_options` add.
-READING = ("columns", "header", "delimiter", "format", "strip", "normalize", "shares", "split_seed")
+READING = (
+    *("columns", "header", "delimiter", "format", "strip", "normalize"),
+    *("shares", "split_seed", "split_mirrors"),
+)
 
 
 def source_options(command: Callable[..., T]) -> Callable[..., T]:
@@ -46,7 +49,7 @@ def load_source(source: str | Path, **reading: Any) -> KnowledgeGraph:
     from dglkgmix.kg.sources import load
 
     given = {name: value for name, value in reading.items() if value is not None}
-    names = {"shares": "split", "split_seed": "split_seed"}
+    names = {"shares": "split", "split_seed": "split_seed", "split_mirrors": "split_mirrors"}
     split = {name: given.pop(option) for option, name in names.items() if option in given}
     return load(source, options=ReadOptions(**given), progress=DownloadBar(), **split)
 
@@ -59,6 +62,14 @@ def open_run(path: Path) -> Run:
     if not run.finished:
         click.echo(f"Warning: {printable(run.warning)}", err=True)
     return run
+
+
+def warn_of_mirrors(kg: KnowledgeGraph) -> None:
+    """Says on stderr how many triples of valid and test have their mirror in train, if any."""
+    from dglkgmix.kg.mirrors import mirror_warnings
+
+    for warning in mirror_warnings(kg):
+        click.echo(f"Warning: {printable(warning)}", err=True)
 
 
 def json_option(command: Callable[..., T]) -> Callable[..., T]:
@@ -187,5 +198,10 @@ _SOURCE_OPTIONS = [
     ),
     click.option(
         "--split-seed", type=int, help="Seed of that split, never the training's. [default: 0]"
+    ),
+    click.option(
+        "--split-mirrors",
+        type=click.Choice(["together", "apart"]),
+        help="Whether (h, r, t) and (t, r, h) come into one split. [default: together]",
     ),
 ]

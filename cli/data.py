@@ -59,17 +59,36 @@ def info(source: str, as_json: bool, **reading: Any) -> None:
 
     SOURCE is a data set's name, a folder with train, valid and test, or one file.
     """
+    from dglkgmix.kg.mirrors import inverse_pairs
     from dglkgmix.kg.statistics import relation_rows
 
     kg = load_source(source, **reading)
     summary, relations = kg.summary(), relation_rows(kg)
     alike = {"entities": kg.entities.alike(), "relations": kg.relations.alike()}
+    pairs = inverse_pairs(kg)
+    inverses = [
+        {"relation": kg.relations[p.relation], "inverse": kg.relations[p.inverse], "share": p.share}
+        for p in pairs
+    ]
     if as_json:
         shown = {kind: groups[:_EXAMPLES] for kind, groups in alike.items()}
-        emit_json(summary | {"alike": shown, "relation_rows": relations})
-    else:
-        parts = [printable(source), _info_page(summary), *_alike_lines(alike)]
-        click.echo("\n\n".join([*parts, _relation_table(relations)]))
+        further = {"alike": shown, "relation_rows": relations, "inverse_relations": inverses}
+        emit_json(summary | further)
+        return
+    parts = [printable(source), _info_page(summary), *_alike_lines(alike)]
+    parts.append(_relation_table(relations))
+    if pairs:
+        head = ["relation", "inverse", "triples with their reverse"]
+        rows = [
+            [
+                printable(kg.relations[p.relation]),
+                printable(kg.relations[p.inverse]),
+                f"{p.share:.0%}",
+            ]
+            for p in pairs
+        ]
+        parts.append(aligned([head, *rows], right={2}))
+    click.echo("\n\n".join(parts))
 
 
 @data.command(epilog="Example: dglkgmix data convert world world.parquet")
@@ -121,6 +140,9 @@ _WARNINGS = {
     "duplicates": "rows that repeat an earlier row of their split",
     "overlap": "triples in more than one split",
     "reciprocal_leakage": "test triples whose reverse is in train, under any relation",
+    "valid_mirrors": "valid triples whose mirror is in train",
+    "test_mirrors": "test triples whose mirror is in train",
+    "inverse_pairs": "pairs of inverse relations",
     "self_loops": "training triples from an entity to itself",
     "entities_only_in_valid": "entities only in valid",
     "entities_only_in_test": "entities only in test",

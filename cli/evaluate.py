@@ -7,7 +7,13 @@ from typing import Any
 
 import click
 
-from dglkgmix.cli.common import emit_json, json_option, printable, source_options
+from dglkgmix.cli.common import (
+    emit_json,
+    json_option,
+    printable,
+    source_options,
+    warn_of_mirrors,
+)
 from dglkgmix.cli.outputs import IN, IN_FILE, OUT_FILE, check_new, overwrite_option
 
 KINDS = [
@@ -73,6 +79,7 @@ def evaluate(run: Path | None, *, as_json: bool, **options: Any) -> None:
     bins = DegreeBins.parse(options["bins"])
     check_new(options["write_ranks"], "--write-ranks", overwrite=options["overwrite"])
     subject = find_subject(run, options)
+    warn_of_mirrors(subject.kg)
     calibration = subject.calibration(bins, options["false_triples"], options["fit_false_triples"])
     found = account(subject.table, bins, calibration)
     groups = {kind: details(subject.table, subject.kg, kind) for kind in options["by"]}

@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dglkgmix.cli import processes
-from dglkgmix.cli.common import emit_json, json_option, load_source, printable, source_options
+from dglkgmix.cli.common import (
+    emit_json,
+    json_option,
+    load_source,
+    printable,
+    source_options,
+    warn_of_mirrors,
+)
 from dglkgmix.cli.outputs import IN_FILE, OUT, OUT_FOLDER, NonEmpty, check_text
 from dglkgmix.errors import ConfigError, PeerError
 
@@ -194,6 +201,8 @@ def _start(options: dict[str, Any], world: World) -> Result:
     config = _assembled(options)
     with world.main_first():  # A data set is fetched once.
         kg = _read(config)
+    if world.main:
+        warn_of_mirrors(kg)
     observers = _observers(options)
     return launch.train(
         kg,
@@ -293,7 +302,12 @@ def _read(config: Config) -> KnowledgeGraph:
     data = config.data
     if not data.source:
         raise ConfigError("SOURCE is missing: a catalog name, a folder or a file of triples")
-    return load_source(data.source, **data.reading, shares=data.split, split_seed=data.split_seed)
+    split = {
+        "shares": data.split,
+        "split_seed": data.split_seed,
+        "split_mirrors": data.split_mirrors,
+    }
+    return load_source(data.source, **data.reading, **split)
 
 
 def _progress(options: dict[str, Any]) -> Any:

@@ -131,11 +131,8 @@ def _rows(path: Path) -> Iterator[Row]:
 
 
 def _parquet_rows(path: Path) -> Iterator[Row]:
-    try:
-        with pa.OSFile(os.fsencode(path)) as file:
-            table = read_checked(file)
-    except (DataError, OSError) as error:
-        raise DataError(f"{path}: cannot be read as Parquet: {error}") from error
+    with pa.OSFile(os.fsencode(path)) as file:
+        table = read_checked(file, path)
     check_columns(path, table.column_names, REQUIRED)
     columns = [name for name in (*REQUIRED, *OPTIONAL) if name in table.column_names]
     lists = [table.column(name).to_pylist() for name in columns]

@@ -13,7 +13,7 @@ from dglkgmix.kg.download import Progress
 from dglkgmix.kg.graph import SPLITS, KnowledgeGraph
 from dglkgmix.kg.options import ReadOptions, is_split_file
 from dglkgmix.kg.readers import read_triples
-from dglkgmix.kg.splits import DEFAULT_FRACTIONS, split_table
+from dglkgmix.kg.splits import DEFAULT_FRACTIONS, Mirrors, split_table
 from dglkgmix.kg.tables import TripleTable, encode
 from dglkgmix.paths import path_of
 
@@ -32,15 +32,17 @@ def load(
     options: ReadOptions | None = None,
     split: Sequence[float] = DEFAULT_FRACTIONS,
     split_seed: int = 0,
+    split_mirrors: Mirrors = "together",
     progress: Progress | None = None,
 ) -> KnowledgeGraph:
     """The graph of a SOURCE.
 
     A name of the catalog comes before a file or folder of the same name: ``./name`` means the
     latter. A folder has a file for train and may have one for valid (or validation, val, dev) and
-    one for test, each in any format. One file is split by ``split`` and ``split_seed``. A folder,
-    and what ``data convert`` wrote as DGL binary, keep their splits; where others were asked for,
-    a warning says so. ``progress`` hears of downloads, see :func:`dglkgmix.kg.catalog.fetch`.
+    one for test, each in any format. One file is split by ``split``, ``split_seed`` and
+    ``split_mirrors``, see :func:`dglkgmix.kg.splits.split_table`. A folder, and what ``data
+    convert`` wrote as DGL binary, keep their splits; where others were asked for, a warning says
+    so. ``progress`` hears of downloads, see :func:`dglkgmix.kg.catalog.fetch`.
 
     Raises:
         ConfigError: ``options`` for a name of the catalog, whose files need none.
@@ -55,23 +57,25 @@ def load(
         )
     path = _locate(source, progress)
     if path.is_dir():
-        _keeps_splits(source, split, split_seed)
+        _keeps_splits(source, split, split_seed, split_mirrors)
         return load_folder(path, options)
     if path.suffix.lower() in DGL_ENDINGS and options.format is None:
         from dglkgmix.kg.dgl_binary import load_binary
 
-        _keeps_splits(source, split, split_seed)
+        _keeps_splits(source, split, split_seed, split_mirrors)
         return load_binary(path)
     table = read_triples(path, options=options)
     if not len(table):
         raise DataError(f"{path}: no triples: the file is empty")
-    return encode(*split_table(table, split, split_seed))
+    return encode(*split_table(table, split, split_seed, split_mirrors))
 
 
-def _keeps_splits(source: str | Path, split: Sequence[float], split_seed: int) -> None:
-    if tuple(split) != DEFAULT_FRACTIONS or split_seed != 0:
+def _keeps_splits(
+    source: str | Path, split: Sequence[float], split_seed: int, mirrors: Mirrors
+) -> None:
+    if (tuple(split), split_seed, mirrors) != (DEFAULT_FRACTIONS, 0, "together"):
         _log.warning(
-            "%s comes with its own train, valid and test: shares and seed of a split are not used",
+            "%s comes with its own train, valid and test: how one file is split is not used",
             source,
         )
 

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from dglkgmix.kg.keys import find, triple_keys
+from dglkgmix.kg.mirrors import count_mirrored, inverse_pairs
 
 if TYPE_CHECKING:
     from dglkgmix.kg.graph import KnowledgeGraph
@@ -22,6 +23,9 @@ def summarise(kg: KnowledgeGraph) -> dict[str, int]:
         duplicates: rows that repeat an earlier row of their split.
         overlap: distinct triples that stand in more than one split.
         reciprocal_leakage: test rows (h, r, t) for which training has (t, r', h) under any r'.
+        valid_mirrors, test_mirrors: those under r or an inverse of r, see
+            :mod:`dglkgmix.kg.mirrors`; without triples from an entity to itself.
+        inverse_pairs: pairs of relations that are inverses of each other.
         self_loops: distinct training triples whose head is their tail.
         entities_only_in_valid, entities_only_in_test: entities of that split and of no other.
         relations_only_in_valid, relations_only_in_test: likewise.
@@ -34,6 +38,7 @@ def summarise(kg: KnowledgeGraph) -> dict[str, int]:
     entities = [_used(rows[:, [0, 2]], kg.num_entities) for rows in splits]
     relations = [_used(rows[:, 1], kg.num_relations) for rows in splits]
     duplicates, overlap = _repetition(kg)
+    inverses = inverse_pairs(kg)
     return {
         "entities": kg.num_entities,
         "relations": kg.num_relations,
@@ -43,6 +48,9 @@ def summarise(kg: KnowledgeGraph) -> dict[str, int]:
         "duplicates": duplicates,
         "overlap": overlap,
         "reciprocal_leakage": _reciprocal_leakage(kg),
+        "valid_mirrors": count_mirrored(kg, kg.valid, inverses),
+        "test_mirrors": count_mirrored(kg, kg.test, inverses),
+        "inverse_pairs": len(inverses),
         "self_loops": _self_loops(kg),
         "entities_only_in_valid": _only_in(1, entities),
         "entities_only_in_test": _only_in(2, entities),

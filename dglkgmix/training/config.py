@@ -56,6 +56,8 @@ class DataConfig:
     # Shares of train, valid and test where one file is split, and the seed of that split alone.
     split: tuple[float, float, float] = (0.8, 0.1, 0.1)
     split_seed: int = 0
+    # Whether (h, r, t) and (t, r, h) come into one split.
+    split_mirrors: Literal["together", "apart"] = "together"
 
     @property
     def reading(self) -> dict[str, Any]:
@@ -68,6 +70,12 @@ class DataConfig:
             "strip": self.strip,
             "normalize": None if self.normalize == "none" else self.normalize,
         }
+
+    @property
+    def splitting(self) -> dict[str, Any]:
+        """Keywords of :func:`dglkgmix.kg.sources.load` for how one file is split."""
+        names = ("split", "split_seed", "split_mirrors")
+        return {name: getattr(self, name) for name in names}
 
 
 @dataclass(frozen=True)

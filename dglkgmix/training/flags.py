@@ -38,6 +38,7 @@ READING = {
     "normalize": "data.normalize",
     "shares": "data.split",
     "split_seed": "data.split_seed",
+    "split_mirrors": "data.split_mirrors",
 }
 
 

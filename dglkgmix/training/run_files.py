@@ -252,9 +252,9 @@ def _parquet(table: pa.Table) -> bytes:
 
 def _read(folder: RunFolder, name: str, columns: list[str]) -> pa.Table:
     try:
-        table = read_checked(io.BytesIO(folder.read(name)))
+        table = read_checked(pa.py_buffer(folder.read(name)), folder.path / name)
     except DataError as error:
-        raise CheckpointError(f"{folder.path / name}: not a Parquet file: {error}") from None
+        raise CheckpointError(str(error)) from None
     missing = [column for column in columns if column not in table.column_names]
     if missing:
         raise CheckpointError(f"{folder.path / name}: column {missing[0]!r} is missing")

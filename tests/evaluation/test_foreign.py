@@ -133,7 +133,7 @@ def test_files_that_cannot_be_read(tmp_path, write, toy):
         read_ranks(tmp_path / "none.csv", toy, "test")
     with pytest.raises(DataError, match=r"\.parquet, \.csv, \.tsv"):
         read_ranks(write(["x"], "ranks.json"), toy, "test")
-    with pytest.raises(DataError, match="cannot be read as Parquet"):
+    with pytest.raises(DataError, match="not a readable Parquet file"):
         read_ranks(write(["x"], "ranks.parquet"), toy, "test")
     with pytest.raises(DataError, match="column 'head' is missing"):
         read_ranks(write([""]), toy, "test")
