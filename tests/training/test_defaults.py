@@ -123,7 +123,7 @@ def test_sizes_follow_the_graph_within_bounds(edges: int) -> None:
     assert 1 <= defaults.validate_every(edges) <= 5
     rates = [defaults.learning_rate("adam", size, "conve") for size in (edges, 2 * edges)]
     assert rates[0] >= rates[1]
-    assert defaults.learning_rate("adam", edges, "transe") == 0.01
+    assert defaults.learning_rate("adam", edges, "transe") == 0.003
     for regime in ("1-n", "1-k"):
         for encoder in ("lookup", "rgcn"):
             assert 1 <= defaults.batch_size(regime, encoder, edges) <= edges
