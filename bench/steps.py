@@ -84,7 +84,7 @@ class Steps:
         with seeded(1, self._device):
             for _ in range(count):
                 self.loop._batch(next(self._batches), meter)
-        row = meter.row(valid_mrr=None, averaged=0)
+        row = meter.row(valid=None, averaged=0)
         return {
             "batches_of_epoch": len(self.loop),
             "positives": row.positives,

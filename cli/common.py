@@ -15,9 +15,11 @@ import click
 from dglkgmix.cli.options import flags
 from dglkgmix.config.classes import trusting
 from dglkgmix.config.settings import READING
+from dglkgmix.paths import readable
 
 if TYPE_CHECKING:
     from dglkgmix.kg.graph import KnowledgeGraph
+    from dglkgmix.run import Run
 
 T = TypeVar("T")
 # Embeddings, overrides and isolates, which can show a text in another order than it has.
@@ -26,17 +28,7 @@ BIDIRECTIONAL = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
 
 def source_options(command: Callable[..., T]) -> Callable[..., T]:
     """Adds the reading options; the command gets them by name, None for what was not given."""
-    return reading_options("--split")(command)
-
-
-def reading_options(shares: str) -> Callable[[Callable[..., T]], Callable[..., T]]:
-    """``source_options`` for a command whose own ``--split`` names a split to look at.
-
-    Args:
-        shares: the option for the shares of one file; the command gets ``split`` from "--split",
-            ``shares`` from "--shares".
-    """
-    return flags(READING.values(), split=shares.removeprefix("--"))
+    return flags(READING.values())(command)
 
 
 def load_source(source: str | Path, **reading: Any) -> KnowledgeGraph:
@@ -44,15 +36,15 @@ def load_source(source: str | Path, **reading: Any) -> KnowledgeGraph:
 
     Args:
         source: the command's SOURCE.
-        **reading: ``columns``, ``header``, ``delimiter``, ``format``, ``split`` and ``split_seed``;
-            None leaves the library's default in force.
+        **reading: the flags of ``READING``; None leaves the library's default in force.
     """
     from dglkgmix.cli.download_bar import DownloadBar
     from dglkgmix.kg.readers import ReadOptions
     from dglkgmix.kg.sources import load
 
     given = {name: value for name, value in reading.items() if value is not None}
-    split = {name: given.pop(name) for name in ("split", "split_seed") if name in given}
+    names = {"shares": "split", "split_seed": "split_seed", "split_mirrors": "split_mirrors"}
+    split = {name: given.pop(option) for option, name in names.items() if option in given}
     return load(source, options=ReadOptions(**given), progress=DownloadBar(), **split)
 
 
@@ -89,6 +81,24 @@ def metric_option(command: Callable[..., T]) -> Callable[..., T]:
         metavar="MODULE:NAME",
         help="Compute this metric of your own, too.",
     )(command)
+
+
+def open_run(path: Path) -> Run:
+    """The run in a folder; a line on standard error tells of one that has not finished."""
+    from dglkgmix.run import Run
+
+    run = Run.open(path)
+    if not run.finished:
+        click.echo(f"Warning: {printable(run.warning)}", err=True)
+    return run
+
+
+def warn_of_mirrors(kg: KnowledgeGraph) -> None:
+    """Says on stderr how many triples of valid and test have their mirror in train, if any."""
+    from dglkgmix.kg.mirrors import mirror_warnings
+
+    for warning in mirror_warnings(kg):
+        click.echo(f"Warning: {printable(warning)}", err=True)
 
 
 def json_option(command: Callable[..., T]) -> Callable[..., T]:
@@ -129,6 +139,7 @@ def printable(text: str) -> str:
 
     Line ends stay, and so do all letters of all scripts with the joiners that some of them need.
     """
+    text = readable(text)
     if text.isprintable():
         return text
     return "".join(_shown(character) for character in text)

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from dglkgmix.cli.common import emit_json, json_option, metric_option, trust_option
+from dglkgmix.cli.common import emit_json, json_option, metric_option, open_run, trust_option
 from dglkgmix.errors import ConfigError, DataError
+from dglkgmix.paths import path_of
 
 if TYPE_CHECKING:
     from dglkgmix.evaluation.rank_table import RankTable
@@ -40,7 +41,7 @@ def compare(runs: tuple[str, ...], *, split: str, bins: str, as_json: bool) -> N
     if len(runs) < 2:
         raise ConfigError("compare needs two runs or more: the baseline, then the others")
     chosen = DegreeBins.parse(bins)
-    tables = {run: rank_tables(Path(run), split) for run in runs}
+    tables = {run: rank_tables(path_of(run), split) for run in runs}
     baseline = runs[0]
     if not len(tables[baseline][0]):
         raise DataError(f"{baseline}: its {split} split holds no triples")
@@ -60,14 +61,13 @@ def compare(runs: tuple[str, ...], *, split: str, bins: str, as_json: bool) -> N
 def rank_tables(path: Path, split: str) -> list[RankTable]:
     """One table a seed: of a run, of the runs that a folder holds, or a rank table's file."""
     from dglkgmix.evaluation.rank_table import RankTable
-    from dglkgmix.run import Run
 
     if path.is_file():
         return [RankTable.from_bytes(path.read_bytes(), path)]
     if (path / "manifest.json").exists():
-        return [Run.open(path).rank_table(split)]
+        return [open_run(path).rank_table(split)]
     inner = sorted(file.parent for file in path.glob("*/manifest.json"))
-    runs = [Run.open(folder) for folder in inner or [path]]
+    runs = [open_run(folder) for folder in inner or [path]]
     _check_one_setting(path, runs)
     return [run.rank_table(split) for run in runs]
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import click
 
-from dglkgmix.cli.common import printable, trust_option
-from dglkgmix.cli.outputs import OUT_FOLDER, overwrite_option
+from dglkgmix.cli.common import open_run, printable, trust_option
+from dglkgmix.cli.outputs import IN, OUT_FOLDER, overwrite_option
 from dglkgmix.errors import ConfigError
 
 
@@ -15,7 +15,7 @@ from dglkgmix.errors import ConfigError
     epilog="Example: dglkgmix export runs/mixup --format npy --out vectors",
     context_settings={"show_default": True},
 )
-@click.argument("run", type=click.Path(path_type=Path))
+@click.argument("run", type=IN)
 @click.option(
     "--format",
     "form",
@@ -29,13 +29,13 @@ from dglkgmix.errors import ConfigError
 def export(run: Path, *, form: str, out: Path, overwrite: bool) -> None:
     """Write the entity and relation vectors of RUN with their names.
 
-    Relations stand there twice: as they are, then reciprocal, which the model asks for heads.
+    Relations are there twice: as they are, then reciprocal, for queries of heads. In
+    relations.parquet the column reciprocal tells which; relations.npy has them in its second half.
     """
     from dglkgmix.evaluation.vectors import export_vectors
-    from dglkgmix.run import Run
 
     if (out / "manifest.json").exists():  # its files have the names that an export's have
         raise ConfigError(f"--out {out} is a run folder: choose another for the vectors")
-    opened = Run.open(run)
+    opened = open_run(run)
     for path in export_vectors(opened.model, opened.kg, out, form, overwrite=overwrite):
         click.echo(printable(str(path)))

@@ -73,7 +73,9 @@ def _type(option: Option) -> Any:
     if option.key == "data.format":
         return click.Choice(FORMATS)
     first = option.types[0]
-    return first if first in (int, float, str) else click.Choice([str(x) for x in option.choices])
+    if first in (int, float, str):
+        return first
+    return click.Choice([str(x) for x in option.choices if x != "none"])
 
 
 def _default(option: Option) -> str:
@@ -97,7 +99,7 @@ def _columns(
     return columns
 
 
-def _split(
+def _shares(
     context: click.Context, parameter: click.Parameter, value: str | None
 ) -> tuple[float, ...] | None:
     if value is None:
@@ -122,6 +124,6 @@ def _delimiter(context: click.Context, parameter: click.Parameter, value: str | 
 
 _PARSED: dict[str, tuple[str, Callable[..., Any]]] = {
     "data.columns": ("A,B,C", _columns),
-    "data.split": ("A,B,C", _split),
+    "data.split": ("A,B,C", _shares),
     "data.delimiter": ("CHAR", _delimiter),
 }

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dglkgmix.errors import ConfigError, DglkgmixError, PeerError
+from dglkgmix.paths import system_text
 
 if TYPE_CHECKING:
     from dglkgmix.world import World
@@ -131,7 +132,7 @@ def _command(context: click.Context) -> list[str]:
     debug = getattr(context.obj, "debug", False)
     return [
         *("-m", "dglkgmix", *["--debug"] * debug),
-        *(str(context.info_name), *context.meta[ARGUMENTS]),
+        *(str(context.info_name), *map(system_text, context.meta[ARGUMENTS])),
     ]
 
 

@@ -6,15 +6,15 @@ from pathlib import Path
 
 import click
 
-from dglkgmix.cli.common import metric_option, printable, trust_option
-from dglkgmix.cli.outputs import OUT_FILE, check_new, overwrite_option
+from dglkgmix.cli.common import metric_option, open_run, printable, trust_option
+from dglkgmix.cli.outputs import IN, OUT_FILE, check_new, overwrite_option
 
 
 @click.command(
     epilog="Example: dglkgmix report runs/standard runs/mixup --out page.html",
     context_settings={"show_default": True},
 )
-@click.argument("runs", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.argument("runs", nargs=-1, required=True, type=IN)
 @click.option(
     "--out",
     required=True,
@@ -36,5 +36,5 @@ def report(runs: tuple[Path, ...], out: Path, *, split: str, bins: str, overwrit
     from dglkgmix.report.page import write_report
 
     check_new(out, "--out", overwrite=overwrite)
-    write_report(runs, out, split=split, bins=DegreeBins.parse(bins))
+    write_report([open_run(run) for run in runs], out, split=split, bins=DegreeBins.parse(bins))
     click.echo(printable(f"Report: {out}"))

@@ -4,15 +4,22 @@ from __future__ import annotations
 
 import shlex
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from dglkgmix.cli import processes
-from dglkgmix.cli.common import emit_json, json_option, load_source, source_options, trust_option
+from dglkgmix.cli.common import (
+    emit_json,
+    json_option,
+    load_source,
+    printable,
+    source_options,
+    trust_option,
+    warn_of_mirrors,
+)
 from dglkgmix.cli.options import flags
-from dglkgmix.cli.outputs import OUT, OUT_FOLDER, NonEmpty
+from dglkgmix.cli.outputs import IN_FILE, OUT, OUT_FOLDER, NonEmpty, check_text
 from dglkgmix.config.classes import admit, is_trusting, trusting
 from dglkgmix.config.settings import OPTIONS, READING, TRAINING
 from dglkgmix.errors import ConfigError, PeerError
@@ -42,7 +49,7 @@ if TYPE_CHECKING:
 @click.option(
     "--config",
     "config_file",
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=IN_FILE,
     help="Start from a TOML file (on top of the recipe).",
 )
 @click.option("--set", "sets", multiple=True, metavar="K=V", help="Any option: training.lr=1e-3.")
@@ -68,7 +75,7 @@ def train(**options: Any) -> None:
     SOURCE is a catalog name, a folder with train, valid and test files, or one file, which is
     split. The run folder holds everything needed to evaluate, predict and resume. With --resume,
     SOURCE is not needed; a run goes on with its own settings, of which --epochs, --patience,
-    --device and, by --set, runtime.threads, .block and .save_every may be others.
+    --device and, by --set, runtime.threads, .block, .check_memory and .save_every may be others.
     """
     _check_resume(options)
     if options["show_config"]:
@@ -136,6 +143,8 @@ def _start(options: dict[str, Any], world: World) -> Result:
     config = _assembled(options)
     with world.main_first():  # A data set is fetched once.
         kg = _read(config)
+    if world.main:
+        warn_of_mirrors(kg)
     observers = _observers(options)
     return launch.train(
         kg,
@@ -237,7 +246,12 @@ def _read(config: Config) -> KnowledgeGraph:
     data = config.data
     if not data.source:
         raise ConfigError("SOURCE is missing: a catalog name, a folder or a file of triples")
-    return load_source(data.source, **data.reading, split=data.split, split_seed=data.split_seed)
+    split = {
+        "shares": data.split,
+        "split_seed": data.split_seed,
+        "split_mirrors": data.split_mirrors,
+    }
+    return load_source(data.source, **data.reading, **split)
 
 
 def _progress(options: dict[str, Any]) -> Any:
@@ -251,10 +265,18 @@ def _observers(options: dict[str, Any]) -> list[Any]:
         return []
     from dglkgmix.training.history import TensorBoard
 
+    check_text(options["tensorboard"], "--tensorboard")
     return [TensorBoard(options["tensorboard"])]
 
 
 def _print(result: Result, as_json: bool) -> None:
+    mrr, popularity = result.mrr, result.popularity_mrr
+    if mrr is not None and popularity is not None and mrr < popularity:
+        click.echo(
+            f"Warning: the model's MRR, {mrr:.4f}, is below {popularity:.4f}, that of ranking "
+            "entities by popularity alone: train longer, or with other settings",
+            err=True,
+        )
     if as_json:
         emit_json(result.to_dict())
         return
@@ -265,4 +287,6 @@ def _print(result: Result, as_json: bool) -> None:
         click.echo(account_table({k: v for k, v in accounts.items() if v}))
     else:
         click.echo("No validation and no test triples: nothing was evaluated.")
-    click.echo(f"Run: {result.run} (epoch {result.best_epoch} of {result.epochs})")
+    if result.popularity_mrr is not None:
+        click.echo(f"Ranking by popularity alone: MRR {result.popularity_mrr:.4f}")
+    click.echo(f"Run: {printable(str(result.run))} ({result.length})")

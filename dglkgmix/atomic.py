@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import errno
 import os
-import re
 import secrets
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from dglkgmix.errors import StorageError
+from dglkgmix.paths import path_of
 
-# A file's content: whole, or in parts that can be asked for more than once.
-Content = bytes | Iterable[bytes | memoryview]
-TEMPORARY = re.compile(r"\.dglkgmix-[0-9a-f]{16}\.tmp")
+# A file's content, or a function that writes it to the path it is given.
+Content = bytes | Callable[[Path], None]
+TEMPORARY = ".dglkgmix-????????????????.tmp"
 _ADVICE = {
     errno.ENOSPC: "the disk is full: free some space, then go on from the last complete state",
     errno.EDQUOT: "the disk quota is used up: free some space, then go on from the last state",
@@ -30,7 +30,7 @@ _ADVICE = {
 
 @contextmanager
 def storage_errors(path: Path) -> Iterator[None]:
-    """Makes of what the system says an error that names the file and what to do."""
+    """Raise StorageError for an OSError: it names the file and says what to do."""
     try:
         yield
     except OSError as error:
@@ -41,40 +41,43 @@ def storage_errors(path: Path) -> Iterator[None]:
 
 
 def write_atomic(path: Path, data: Content) -> None:
-    """Writes a file that is either whole or, whatever happens meanwhile, as it was before.
+    """Write a file that is either whole or, whatever happens meanwhile, as it was before.
 
     Raises:
         StorageError: the disk is full, the folder is not writable or gone; nothing is left behind.
     """
-    path = Path(path)
-    temporary = path.with_name(f".dglkgmix-{secrets.token_hex(8)}.tmp")
+    path = path_of(path)
+    with replacing(path, data, path.parent):
+        pass
+
+
+@contextmanager
+def replacing(path: Path, data: Content, folder: Path) -> Iterator[Path]:
+    """The new content in a temporary file in ``folder``; after the block it is ``path``.
+
+    Raises:
+        StorageError: as :func:`write_atomic`.
+    """
+    temporary = folder / TEMPORARY.replace("?" * 16, secrets.token_hex(8))
     with storage_errors(path):
         try:
-            _write_synced(temporary, data)
+            if isinstance(data, bytes):
+                temporary.write_bytes(data)
+            else:
+                data(temporary)
+            sync(temporary)
+            yield temporary
             temporary.replace(path)
         except BaseException:
             with suppress(OSError):
                 temporary.unlink()
             raise
-        sync_folder(path.parent)
+        sync(path.parent)
 
 
-def _write_synced(path: Path, data: Content) -> None:
-    with path.open("xb") as file:
-        for part in parts_of(data):
-            file.write(part)
-        file.flush()
-        os.fsync(file.fileno())
-
-
-def parts_of(data: Content) -> Iterable[bytes | memoryview]:
-    """The content part by part."""
-    return (data,) if isinstance(data, bytes) else data
-
-
-def sync_folder(path: Path) -> None:
-    """Makes a rename last through a power cut, and keeps two renames in their order."""
-    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+def sync(path: Path) -> None:
+    """Make a file's content, or the renames in a folder, last through a power cut."""
+    descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
     finally:

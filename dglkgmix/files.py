@@ -1,49 +1,53 @@
-"""Run folders: files that are whole or absent, sealed by a manifest."""
+"""Run folders: files that are whole or absent, listed with their digests in ``manifest.json``.
+
+The manifest maps a file's name to the states that it may be in, SHA-256 digests or ``"absent"``.
+There is one state but for a moment: a write lists the old and the new state, renames the file into
+place, then lists the new one alone. Whenever the writer is killed, each file is in a listed state.
+Files that the manifest does not list are foreign: they are not read, replaced or removed.
+"""
 
 from __future__ import annotations
 
 import fcntl
+import hashlib
+import json
 import os
 import shlex
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
-from pathlib import Path
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from pathlib import Path, PurePosixPath
 from types import TracebackType
-from typing import BinaryIO, TypeVar
+from typing import BinaryIO
 
 from dglkgmix.atomic import (
     TEMPORARY,
     Content,
-    parts_of,
+    replacing,
     storage_errors,
-    sync_folder,
+    sync,
     write_atomic,
 )
 from dglkgmix.errors import OVERWRITE, CheckpointError
-from dglkgmix.manifest import ABSENT, LOCK, MANIFEST, Manifest, check_name, digest, digest_of_parts
+from dglkgmix.paths import path_of
 
-__all__ = ["RunFolder", "write_atomic"]
+__all__ = ["MANIFEST", "RunFolder", "digest", "manifest_bytes", "read_manifest", "write_atomic"]
 
-_T = TypeVar("_T")
-# Bytes that are looked at together where a file is not read as a whole.
+MANIFEST, LOCK = "manifest.json", ".lock"
+FORMAT, ABSENT = "dglkgmix-run-1", "absent"
+States = tuple[str, ...]
+# Bytes of a file that are read at a time for its digest.
 _PIECE = 2**20
 
 
 class RunFolder:
-    """A folder whose files are whole or absent, sealed by ``manifest.json``.
-
-    Every write first lists the old *and* the new digest, then renames the file into place, then
-    lists the new digest alone: at each moment every file is one that the manifest allows. Files
-    that the manifest does not list are foreign and are neither read, replaced nor removed.
+    """A folder whose files are whole or absent.
 
     Made by :meth:`create`, :meth:`resume` (both lock the folder until :meth:`close`) or
     :meth:`open` (reading only, beside a writer too).
     """
 
-    def __init__(self, path: Path, manifest: Manifest, lock: int | None) -> None:
-        self.path = path
-        self._manifest = manifest
-        self._lock = lock
+    def __init__(self, path: Path, files: Mapping[str, States], lock: int | None) -> None:
+        self.path, self._files, self._lock = path, dict(files), lock
 
     @classmethod
     def create(
@@ -61,16 +65,20 @@ class RunFolder:
                 a file, or a foreign file is in the way.
             StorageError: the folder cannot be made or written.
         """
-        path = Path(path)
-        _make_folder(path)
+        path = path_of(path)
+        if path.exists() and not path.is_dir():
+            raise CheckpointError(f"{path}: a file, where a folder for the run belongs")
+        with storage_errors(path):
+            path.mkdir(parents=True, exist_ok=True)
         if not overwrite and not (path / LOCK).exists():
-            _check_empty(path)  # Before the lock file is laid into somebody else's folder.
-        lock = _acquire(path)
+            _check_empty(path)  # Before a lock file is put into a folder of others.
+        folder = cls(path, {}, lock_folder(path, "training"))
         try:
-            folder = cls(path, _start(path, overwrite), lock)
-            folder._empty(names)
+            if not overwrite:
+                _check_empty(path)
+            folder._start(names)
         except BaseException:
-            os.close(lock)
+            folder.close()
             raise
         return folder
 
@@ -81,8 +89,8 @@ class RunFolder:
         Raises:
             CheckpointError: there is none, or its manifest is missing or damaged.
         """
-        path = Path(path)
-        return cls(path, _read_manifest(path), None)
+        path = path_of(path)
+        return cls(path, read_manifest(path), None)
 
     @classmethod
     def resume(cls, path: str | Path) -> RunFolder:
@@ -92,26 +100,25 @@ class RunFolder:
             CheckpointError: as :meth:`open`, or the folder is in use by another training.
             StorageError: the folder is not writable.
         """
-        path = Path(path)
-        _read_manifest(path)
-        lock = _acquire(path)
+        folder = cls.open(path)
+        folder._lock = lock_folder(folder.path, "training")
         try:
-            folder = cls(path, _read_manifest(path), lock)
+            folder._files = read_manifest(folder.path)
             folder._sweep()
         except BaseException:
-            os.close(lock)
+            folder.close()
             raise
         return folder
 
     @property
     def names(self) -> list[str]:
         """The files that are there, in alphabetical order."""
-        return [name for name in sorted(self._manifest.files) if self.has(name)]
+        return [name for name in sorted(self._files) if self.has(name)]
 
     def has(self, name: str) -> bool:
         """Whether the run holds the file; true for one that was lost: reading it says so."""
-        states = self._manifest.states(check_name(name))
-        return ABSENT not in states or (name in self._manifest.files and self._file(name).exists())
+        states = self._states(check_name(name))
+        return ABSENT not in states or (name in self._files and self._file(name).exists())
 
     def read(self, name: str) -> bytes:
         """The file's content, checked against its digest.
@@ -119,22 +126,20 @@ class RunFolder:
         Raises:
             CheckpointError: names the file that is not part of the run, missing, or changed.
         """
-        return self._checked(name, _read)
+        with self._opened(name) as file:
+            return file.read()
 
-    @contextmanager
-    def reading(self, name: str) -> Iterator[BinaryIO]:
-        """The file, open at its start, after its content was checked piece by piece.
+    def checked(self, name: str) -> Path:
+        """The path of a file, whose content was checked piece by piece.
 
         Raises:
             CheckpointError: as :meth:`read`.
         """
-        with ExitStack() as opened:
-            yield self._checked(name, lambda path: _open(path, opened))
+        self._opened(name).close()
+        return self.path / name
 
     def write(self, name: str, data: Content) -> None:
         """Replaces or adds a file.
-
-        Content in parts is gone through twice, for its digest and to be written, and never held.
 
         Raises:
             CheckpointError: the folder was opened for reading, or a foreign file has that name.
@@ -143,12 +148,17 @@ class RunFolder:
         self._check_writable()
         target = self._file(check_name(name))
         self._check_own(name)
-        state = digest_of_parts(parts_of(data))
-        self._commit(self._manifest.adding({name: state}))
         with storage_errors(target):
-            self._make_parents(target)
-        write_atomic(target, data)
-        self._commit(self._manifest.with_states({name: (state,)}))
+            # The run's own folder is not made again once it was removed.
+            for parent in reversed(PurePosixPath(name).parents[:-1]):
+                if not (self.path / parent).is_dir():
+                    (self.path / parent).mkdir()
+                    sync(self.path)
+        with replacing(target, data, self.path) as temporary:
+            with temporary.open("rb") as file:
+                state = _digest_of(file)
+            self._commit({name: tuple(dict.fromkeys((*self._states(name), state)))})
+        self._commit({name: (state,)})
 
     def remove(self, name: str) -> None:
         """Removes a file of the run; one that is not there is none to remove.
@@ -178,55 +188,39 @@ class RunFolder:
         self.close()
 
     def __repr__(self) -> str:
-        return f"RunFolder({str(self.path)!r}, {len(self._manifest.files)} files)"
+        return f"RunFolder({str(self.path)!r}, {len(self._files)} files)"
+
+    def _states(self, name: str) -> States:
+        return self._files.get(name, (ABSENT,))
 
     def _file(self, name: str) -> Path:
         """The file's path; links to folders elsewhere are not followed."""
-        target = self.path / name
-        for folder in target.parents:
-            if folder == self.path:
-                return target
-            if folder.is_symlink():
-                raise CheckpointError(f"{folder}: a link, where the run's own folder belongs")
-        raise CheckpointError(f"{target}: outside the run folder")
+        for parent in PurePosixPath(name).parents[:-1]:
+            if (self.path / parent).is_symlink():
+                raise CheckpointError(
+                    f"{self.path / parent}: a link, where the run's own folder belongs"
+                )
+        return self.path / name
 
-    def _make_parents(self, target: Path) -> None:
-        """Folders inside the run's own, which itself is not made anew once it was removed."""
-        for folder in reversed(target.relative_to(self.path).parents[:-1]):
-            if not (self.path / folder).is_dir():
-                (self.path / folder).mkdir()
-                sync_folder(self.path)
-
-    def _checked(self, name: str, get: Callable[[Path], tuple[_T, str]]) -> _T:
-        """What ``get`` finds, once it has the digest that the manifest lists."""
+    def _opened(self, name: str) -> BinaryIO:
+        """The file, open at its start, if it has a digest that the manifest lists."""
+        path = self._file(check_name(name))
         while True:
-            found, state = self._found(check_name(name), get) or (None, ABSENT)
-            if found is not None and state in self._manifest.states(name):
-                return found
-            if not self._refresh():
-                raise CheckpointError(f"{self.path / name}: {self._complaint(name, state)}")
-
-    def _found(self, name: str, get: Callable[[Path], tuple[_T, str]]) -> tuple[_T, str] | None:
-        if name not in self._manifest.files:
-            return None
-        try:
-            return get(self._file(name))
-        except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
-            return None
-        except OSError as error:
-            raise CheckpointError(
-                f"{self.path / name}: cannot be read: {error.strerror}"
-            ) from error
-
-    def _refresh(self) -> bool:
-        """Whether a writer has changed the manifest since it was read."""
-        fresh = self._manifest if self._lock is not None else _read_manifest(self.path)
-        changed = fresh != self._manifest
-        self._manifest = fresh
-        return changed
+            state = ABSENT
+            with suppress(FileNotFoundError, NotADirectoryError, IsADirectoryError):
+                if name in self._files:
+                    file, state = _open_with_digest(path)
+                    if state in self._states(name):
+                        return file
+                    file.close()
+            # A writer may have changed the manifest since it was read.
+            fresh = self._files if self._lock is not None else read_manifest(self.path)
+            if fresh == self._files:
+                raise CheckpointError(f"{path}: {self._complaint(name, state)}")
+            self._files = fresh
 
     def _complaint(self, name: str, state: str) -> str:
-        if ABSENT in self._manifest.states(name) and state == ABSENT:
+        if ABSENT in self._states(name) and state == ABSENT:
             return "not part of this run; was its training cut short?"
         what = "missing from the run folder"
         if state != ABSENT:
@@ -241,67 +235,136 @@ class RunFolder:
             raise CheckpointError(f"{self.path}: opened for reading, not for writing")
 
     def _check_own(self, name: str) -> None:
-        if name not in self._manifest.files and os.path.lexists(self._file(name)):
+        if name not in self._files and os.path.lexists(self._file(name)):
             raise CheckpointError(
                 f"{self.path / name}: not a file of this run, and in its way; move it elsewhere"
             )
 
-    def _commit(self, manifest: Manifest) -> None:
-        if manifest != self._manifest:
-            write_atomic(self.path / MANIFEST, manifest.to_bytes())
-            self._manifest = manifest
+    def _commit(self, changes: Mapping[str, States]) -> None:
+        """Change states in the manifest; a file that can only be absent is listed no more."""
+        files = {n: s for n, s in {**self._files, **changes}.items() if s != (ABSENT,)}
+        if files != self._files:
+            write_atomic(self.path / MANIFEST, manifest_bytes(files))
+            self._files = files
 
     def _remove(self, names: Iterable[str]) -> None:
-        listed = [name for name in names if name in self._manifest.files]
-        self._commit(self._manifest.adding(dict.fromkeys(listed, ABSENT)))
+        listed = [name for name in names if name in self._files]
+        self._commit({n: tuple(dict.fromkeys((*self._files[n], ABSENT))) for n in listed})
         for name in listed:
             with storage_errors(self._file(name)):
                 self._file(name).unlink(missing_ok=True)
-        self._commit(self._manifest.with_states(dict.fromkeys(listed, (ABSENT,))))
+        self._commit(dict.fromkeys(listed, (ABSENT,)))
 
-    def _empty(self, names: Iterable[str]) -> None:
+    def _start(self, names: Iterable[str]) -> None:
+        """Empty the folder of the files of an earlier run, and mark it as a run's."""
+        if os.path.lexists(self.path / MANIFEST):
+            try:
+                self._files = read_manifest(self.path)
+            except CheckpointError as error:
+                raise CheckpointError(
+                    f"{error}; so it is unknown which files are the run's: remove the folder "
+                    "yourself"
+                ) from error
         for name in names:
             self._check_own(check_name(name))
         self._sweep()
-        folders = {self._file(name).parent for name in self._manifest.files} - {self.path}
-        self._remove(list(self._manifest.files))
+        folders = {self._file(name).parent for name in self._files} - {self.path}
+        self._remove(list(self._files))
         for folder in folders:
             with suppress(OSError):  # A foreign file is in it, or it is not there.
                 folder.rmdir()
-        write_atomic(self.path / MANIFEST, self._manifest.to_bytes())
+        write_atomic(self.path / MANIFEST, manifest_bytes(self._files))
 
     def _sweep(self) -> None:
         """Removes what a killed writer left half-written."""
-        folders = {self._file(name).parent for name in self._manifest.files} | {self.path}
-        for folder in folders:
-            for file in folder.glob(".dglkgmix-*.tmp"):
-                if TEMPORARY.fullmatch(file.name):
-                    with storage_errors(file):
-                        file.unlink(missing_ok=True)
+        for file in [*self.path.glob(TEMPORARY), *self.path.glob(f"*/{TEMPORARY}")]:
+            with storage_errors(file):
+                file.unlink(missing_ok=True)
 
 
-def _read(path: Path) -> tuple[bytes, str]:
-    data = path.read_bytes()
-    return data, digest(data)
+def check_name(name: str) -> str:
+    """``name`` itself, where it is a path inside a run folder and none of the folder's own files.
+
+    Raises:
+        CheckpointError: it is absolute, empty, climbs out or is reserved.
+    """
+    inside = all(part not in ("", ".", "..") for part in name.split("/")) and "\0" not in name
+    if not inside or name in (MANIFEST, LOCK):
+        raise CheckpointError(f"{name!r} cannot be the name of a file in a run folder")
+    return name
 
 
-def _open(path: Path, opened: ExitStack) -> tuple[BinaryIO, str]:
-    file = opened.enter_context(path.open("rb"))
-    state = digest_of_parts(iter(lambda: file.read(_PIECE), b""))
-    file.seek(0)
-    return file, state
+def digest(*parts: bytes) -> str:
+    """SHA-256 in hexadecimal digits of parts one after another."""
+    return hashlib.sha256(b"".join(parts)).hexdigest()
 
 
-def _make_folder(path: Path) -> None:
-    if path.exists() and not path.is_dir():
-        raise CheckpointError(f"{path}: a file, where a folder for the run belongs")
-    with storage_errors(path):
-        path.mkdir(parents=True, exist_ok=True)
+def manifest_bytes(files: Mapping[str, States]) -> bytes:
+    """The manifest as JSON that carries its own digest."""
+    listed = {name: list(files[name]) for name in sorted(files)}
+    seal = digest(json.dumps(listed).encode())
+    return (json.dumps({"format": FORMAT, "files": listed, "seal": seal}, indent=1) + "\n").encode()
+
+
+def read_manifest(path: Path) -> dict[str, States]:
+    """The states of a run folder's files, if its manifest is to the byte as it was written.
+
+    Raises:
+        CheckpointError: no folder, or no such manifest in it.
+    """
+    if not path.is_dir():
+        what = "a file, not a run folder" if path.exists() else "no such run folder"
+        raise CheckpointError(f"{path}: {what}")
+    where = path / MANIFEST
+    try:
+        data = where.read_bytes()
+    except FileNotFoundError:
+        raise CheckpointError(
+            f"{where}: missing; {path} is not a run folder. Check the path, or restore the file "
+            "from a copy"
+        ) from None
+    except OSError as error:
+        raise CheckpointError(
+            f"{where}: cannot be read: {error.strerror}. Restore it from a copy, or make it "
+            "readable"
+        ) from error
+    try:
+        listed = json.loads(data)["files"]
+        files = {check_name(name): tuple(map(str, states)) for name, states in listed.items()}
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        files = None
+    if files is None or manifest_bytes(files) != data:
+        raise CheckpointError(
+            f"{where}: damaged, or not the manifest of a run folder. Restore it from a copy, or "
+            "remove the folder and train again"
+        )
+    return files
+
+
+def lock_folder(path: Path, user: str) -> int:
+    """Takes the folder's lock, which ends with the process, however that ends.
+
+    Raises:
+        CheckpointError: another ``user``, "training" or "experiment", has it.
+        StorageError: the lock file cannot be made.
+    """
+    with storage_errors(path / LOCK):
+        descriptor = os.open(path / LOCK, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o666)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BaseException as error:
+            os.close(descriptor)
+            if isinstance(error, BlockingIOError):
+                raise CheckpointError(f"{path}: in use by another {user}") from None
+            raise
+    return descriptor
 
 
 def _check_empty(path: Path) -> None:
+    """Refuse a folder that holds more than a run leaves that was killed at its start."""
     with storage_errors(path):
-        holds = sorted(file.name for file in path.iterdir() if not _is_trace(file.name))
+        own = {path / LOCK, *path.glob(TEMPORARY)}
+        holds = sorted(file.name for file in path.iterdir() if file not in own)
     if holds:
         raise CheckpointError(
             f"{path}: not empty (it holds {holds[0]!r}); choose another folder, or pass "
@@ -309,54 +372,20 @@ def _check_empty(path: Path) -> None:
         )
 
 
-def _is_trace(name: str) -> bool:
-    """Whether the file is what a run leaves that was killed before its first file."""
-    return name == LOCK or TEMPORARY.fullmatch(name) is not None
-
-
-def _start(path: Path, overwrite: bool) -> Manifest:
-    """What a new run finds: nothing, or the files of the run that it replaces."""
-    if not overwrite:
-        _check_empty(path)
-    if not os.path.lexists(path / MANIFEST):
-        return Manifest()
+def _open_with_digest(path: Path) -> tuple[BinaryIO, str]:
     try:
-        return _read_manifest(path)
-    except CheckpointError as error:
-        raise CheckpointError(
-            f"{error}; so it is unknown which files are the run's: remove the folder yourself"
-        ) from error
-
-
-def _read_manifest(path: Path) -> Manifest:
-    if not path.is_dir():
-        what = "a file, not a run folder" if path.exists() else "no such run folder"
-        raise CheckpointError(f"{path}: {what}")
-    try:
-        data = (path / MANIFEST).read_bytes()
-    except FileNotFoundError:
-        raise CheckpointError(
-            f"{path / MANIFEST}: missing; {path} is not a run folder. Check the path, or restore "
-            "the file from a copy"
-        ) from None
+        file = path.open("rb")
+        state = _digest_of(file)
+        file.seek(0)
+    except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
+        raise
     except OSError as error:
-        raise CheckpointError(
-            f"{path / MANIFEST}: cannot be read: {error.strerror}. Restore it from a copy, or make "
-            "it readable"
-        ) from error
-    return Manifest.from_bytes(data, str(path / MANIFEST))
+        raise CheckpointError(f"{path}: cannot be read: {error.strerror}") from error
+    return file, state
 
 
-def _acquire(path: Path) -> int:
-    """Takes the folder's lock, which ends with the process, however that ends."""
-    with storage_errors(path / LOCK):
-        descriptor = os.open(path / LOCK, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o666)
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            os.close(descriptor)
-            raise CheckpointError(f"{path}: in use by another training") from None
-        except BaseException:
-            os.close(descriptor)
-            raise
-    return descriptor
+def _digest_of(file: BinaryIO) -> str:
+    seen = hashlib.sha256()
+    while piece := file.read(_PIECE):
+        seen.update(piece)
+    return seen.hexdigest()

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
@@ -80,6 +80,11 @@ class Prediction:
     query: Query
     answers: list[Answer]
     warnings: list[str]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values: query, asked, answers and warnings, as docs/json.md shows them."""
+        values = asdict(self)
+        return {"query": values.pop("query"), "asked": self.query.asked, **values}
 
 
 class Predictor:

@@ -7,11 +7,15 @@ import io
 import json
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 from dglkgmix.errors import ConfigError, DataError
 from dglkgmix.files import write_atomic
+from dglkgmix.kg.graph import KnowledgeGraph
+from dglkgmix.kg.readers_text import DIALECTS, read_table
+from dglkgmix.paths import path_of
 from dglkgmix.prediction import Prediction, Query
 
 ROLES = ("head", "relation", "tail")
@@ -19,7 +23,8 @@ COLUMNS = (
     *("query", *ROLES, "asked", "place", "score", "probability"),
     *("degree", "bin", "known", "trained"),
 )
-DELIMITERS = {".csv": ",", ".tsv": "\t", ".txt": "\t"}
+# Unknown names that a message lists.
+MOST_SHOWN = 10
 ENDINGS = (".csv", ".tsv", ".jsonl", ".parquet")
 # What makes a spreadsheet take a cell for a formula.
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
@@ -37,41 +42,45 @@ def read_queries(path: str | Path) -> list[tuple[str, Query]]:
     Raises:
         DataError: a file that cannot be read, a missing column, or a row that is no query.
     """
-    path = Path(path)
-    if path.suffix not in DELIMITERS:
-        raise DataError(f"{path}: queries are read from {', '.join(DELIMITERS)} files")
+    path = path_of(path)
+    if path.suffix.lower() not in DIALECTS:
+        raise DataError(f"{path}: queries are read from {', '.join(DIALECTS)} files")
+    return [(where, _query(where, row)) for where, row in read_table(path, ROLES)]
+
+
+def _query(where: str, row: dict[str, str]) -> Query:
     try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            return list(_queries(path, csv.reader(file, delimiter=DELIMITERS[path.suffix])))
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise DataError(f"{path}: cannot be read: {error}") from error
+        return Query(**{role: row[role] or None for role in ROLES})
+    except ConfigError as error:
+        raise DataError(f"{where}: {error}") from None
 
 
-def _queries(path: Path, reader: Any) -> Iterator[tuple[str, Query]]:
-    header: list[str] = next(reader, [])
-    missing = [role for role in ROLES if role not in header]
-    if missing:
-        raise DataError(
-            f"{path}: column {missing[0]!r} is missing; the first row names the columns "
-            "head, relation and tail"
-        )
-    places = {role: header.index(role) for role in ROLES}
-    for fields in reader:
-        where = f"{path}:{reader.line_num}"
-        if not fields:
-            continue
-        if len(fields) != len(header):
-            raise DataError(f"{where}: {len(fields)} fields where {len(header)} belong")
-        given = {role: fields[place] or None for role, place in places.items()}
-        try:
-            yield where, Query(**given)
-        except ConfigError as error:
-            raise DataError(f"{where}: {error}") from None
+def unknown_names(kg: KnowledgeGraph, queries: Iterable[tuple[str, Query]]) -> dict[str, list[str]]:
+    """What is to be said of each name that the graph lacks, and where it stands.
+
+    Names beyond the first ``MOST_SHOWN`` come without close matches, which take long to find.
+    """
+    found: dict[tuple[str, str], list[str]] = {}
+    for where, query in queries:
+        for role, name in query.given.items():
+            vocabulary = kg.relations if role == "relation" else kg.entities
+            if name not in vocabulary:
+                found.setdefault((vocabulary.kind, name), []).append(where)
+    by_kind = {"relation": kg.relations, "entity": kg.entities}
+    return {
+        by_kind[kind].unknown(name) if i < MOST_SHOWN else f"unknown {kind} {name!r}": places
+        for i, ((kind, name), places) in enumerate(found.items())
+    }
 
 
-def rows(predictions: Iterable[Prediction]) -> Iterator[dict[str, Any]]:
-    """One row an answer, keys ``COLUMNS``; the answer's name stands where it was asked for."""
-    for number, prediction in enumerate(predictions, start=1):
+def rows(
+    predictions: Iterable[Prediction], numbers: Iterable[int] | None = None
+) -> Iterator[dict[str, Any]]:
+    """One row an answer, keys ``COLUMNS``; the answer's name stands where it was asked for.
+
+    ``numbers`` are those of the queries, None for 1, 2 and so on.
+    """
+    for number, prediction in zip(numbers or count(1), predictions):  # noqa: B905  # count is endless
         query = prediction.query
         for place, answer in enumerate(prediction.answers, start=1):
             values = asdict(answer)
@@ -80,25 +89,32 @@ def rows(predictions: Iterable[Prediction]) -> Iterator[dict[str, Any]]:
             yield {column: row[column] for column in COLUMNS}
 
 
-def write_answers(path: str | Path, predictions: Iterable[Prediction]) -> None:
+def write_answers(
+    path: str | Path, predictions: Iterable[Prediction], numbers: Iterable[int] | None = None
+) -> None:
     """Write a ``.csv``, ``.tsv``, ``.jsonl`` or ``.parquet`` file, whole or not at all.
 
-    In the first two, a name that a spreadsheet would take for a formula gets a leading
-    apostrophe; the others keep every name to the letter.
+    A line of ``.jsonl`` is a query with its answers, :meth:`Prediction.to_dict`; a row of the
+    others is an answer, :func:`rows`, with ``numbers`` as there. In ``.csv`` a name that a
+    spreadsheet would take for a formula gets a leading apostrophe; the others keep every name to
+    the letter.
 
     Raises:
         ConfigError: another ending.
+        DataError: a name that TSV cannot hold.
         StorageError: the file cannot be written.
     """
-    path = Path(path)
+    path = path_of(path)
     check_ending(path)
-    table = list(rows(predictions))
-    if path.suffix == ".parquet":
-        data = _parquet(table)
-    elif path.suffix == ".jsonl":
-        data = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in table).encode()
+    if path.suffix == ".jsonl":
+        lines = (json.dumps(p.to_dict(), ensure_ascii=False) for p in predictions)
+        data = "".join(f"{line}\n" for line in lines).encode()
     else:
-        data = _delimited(table, DELIMITERS[path.suffix])
+        table = list(rows(predictions, numbers))
+        if path.suffix == ".parquet":
+            data = _parquet(table)
+        else:
+            data = _tsv(table, path) if path.suffix == ".tsv" else _csv(table)
     write_atomic(path, data)
 
 
@@ -108,9 +124,9 @@ def check_ending(path: Path) -> None:
         raise ConfigError(f"{path}: answers are written to {', '.join(ENDINGS)} files")
 
 
-def _delimited(table: list[dict[str, Any]], delimiter: str) -> bytes:
+def _csv(table: list[dict[str, Any]]) -> bytes:
     text = io.StringIO()
-    writer = csv.DictWriter(text, COLUMNS, delimiter=delimiter, lineterminator="\n")
+    writer = csv.DictWriter(text, COLUMNS, lineterminator="\n")
     writer.writeheader()
     writer.writerows({key: _harmless(value) for key, value in row.items()} for row in table)
     return text.getvalue().encode()
@@ -119,6 +135,18 @@ def _delimited(table: list[dict[str, Any]], delimiter: str) -> bytes:
 def _harmless(value: Any) -> Any:
     is_formula = isinstance(value, str) and value.startswith(FORMULA)
     return f"'{value}" if is_formula else value
+
+
+def _tsv(table: list[dict[str, Any]], path: Path) -> bytes:
+    lines = [COLUMNS, *(["" if v is None else str(v) for v in row.values()] for row in table)]
+    for fields in lines:
+        for field in fields:
+            if "\t" in field or "\n" in field:
+                raise DataError(
+                    f"{path}: the name {field!r} holds a tab or a line feed, which TSV cannot "
+                    "hold: write .csv, .jsonl or .parquet"
+                )
+    return "".join("\t".join(fields) + "\n" for fields in lines).encode()
 
 
 def _parquet(table: list[dict[str, Any]]) -> bytes:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ from dglkgmix.files import RunFolder
 from dglkgmix.kg.degrees import DegreeBins
 from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.models.link_predictor import LinkPredictor
+from dglkgmix.paths import readable
 from dglkgmix.training import checkpoint, run_files
 from dglkgmix.training.history import from_csv
 from dglkgmix.training.results import split_account
@@ -51,7 +53,7 @@ class Run:
         ``trust`` lets it name a class outside of dglkgmix that is not imported yet: see
         :mod:`dglkgmix.config.classes`.
         """
-        run = cls(RunFolder.open(Path(path)), device)
+        run = cls(RunFolder.open(path), device)
         run.trust = trust
         return run
 
@@ -63,12 +65,26 @@ class Run:
     @property
     def name(self) -> str:
         """The folder's own name, as tables and figures show it."""
-        return self.path.resolve().name
+        return readable(self.path.resolve().name)
 
     @property
     def finished(self) -> bool:
         """Whether training came to its end."""
         return self.folder.has(run_files.METRICS)
+
+    @property
+    def warning(self) -> str:
+        """What whoever reads figures of an interrupted run must know; empty for a finished one."""
+        if self.finished:
+            return ""
+        return (
+            f"{self.path}: the training has not finished; this is about its best weights so far. "
+            f"Go on with: dglkgmix train --resume --out {shlex.quote(str(self.path))}"
+        )
+
+    def __repr__(self) -> str:
+        state = "finished" if self.finished else "not finished"
+        return f"{type(self).__name__}({self.path}, {state})"
 
     @cached_property
     def config(self) -> Config:
@@ -111,7 +127,7 @@ class Run:
         if not self.finished:
             raise CheckpointError(
                 f"{self.path}: the training has not finished; "
-                f"go on with: dglkgmix train --resume --out {self.path}"
+                f"go on with: dglkgmix train --resume --out {shlex.quote(str(self.path))}"
             )
         stored = self.folder.read(run_files.METRICS)
         try:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from dglkgmix.atomic import Content
 from dglkgmix.files import RunFolder
-from dglkgmix.manifest import Manifest
+from dglkgmix.paths import path_of
 
 
 class Spectator(RunFolder):
@@ -19,7 +19,7 @@ class Spectator(RunFolder):
     @classmethod
     def begin(cls, path: str | Path) -> Spectator:
         """Of a new run: nothing that lies in the folder now is a part of it."""
-        return cls(Path(path), Manifest(), None)
+        return cls(path_of(path), {}, None)
 
     def write(self, name: str, data: Content) -> None:
         """Nothing."""

@@ -57,7 +57,7 @@ class World:
         """
 
     def add_up(self, *tensors: Tensor) -> None:
-        """Replace each tensor by its sum over all processes, the same bits everywhere."""
+        """Replace each tensor by its sum over all processes, the same in each of them."""
 
     def agreed(self, value: float) -> float:
         """The main process's ``value``."""

@@ -13,20 +13,14 @@ from dglkgmix.errors import StorageError
 from tests.test_files import contents, fast_disk, file_size_limit  # noqa: F401 - a fixture
 
 
-def test_content_in_parts_is_written_in_their_order(tmp_path: Path) -> None:
-    write_atomic(tmp_path / "f", [b"one ", memoryview(b"two"), b""])
-    assert contents(tmp_path) == {"f": b"one two"}
+def test_a_writer_that_fails_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> None:
+    def fail(path: Path) -> None:
+        path.write_bytes(b"new")
+        raise RuntimeError("a tensor that cannot be had")
 
-
-def test_parts_that_fail_leave_the_old_file_and_nothing_else(tmp_path: Path) -> None:
-    class Failing:
-        def __iter__(self):
-            yield b"new"
-            raise RuntimeError("a tensor that cannot be had")
-
-    write_atomic(tmp_path / "f", b"old")
+    write_atomic(tmp_path / "f", lambda path: path.write_bytes(b"old"))
     with pytest.raises(RuntimeError, match="a tensor"):
-        write_atomic(tmp_path / "f", Failing())
+        write_atomic(tmp_path / "f", fail)
     assert contents(tmp_path) == {"f": b"old"}
 
 

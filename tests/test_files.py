@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import errno
+import json
 import os
 import random
 import resource
@@ -16,8 +17,7 @@ from subprocess import CompletedProcess
 import pytest
 
 from dglkgmix.errors import CheckpointError, StorageError
-from dglkgmix.files import RunFolder
-from dglkgmix.manifest import MANIFEST, Manifest
+from dglkgmix.files import MANIFEST, RunFolder, manifest_bytes
 
 
 def contents(folder: Path) -> dict[str, bytes]:
@@ -228,13 +228,35 @@ class TestDamage:
     def test_a_file_that_may_not_be_read(self, run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         folder = RunFolder.open(run)
 
-        def refuse(self: Path) -> bytes:
+        def refuse(self: Path, mode: str = "rb") -> bytes:
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
 
         monkeypatch.setattr(Path, "read_bytes", refuse)
+        monkeypatch.setattr(Path, "open", refuse)
         with pytest.raises(CheckpointError, match=r"config\.toml: cannot be read: Permission"):
             folder.read("config.toml")
         with pytest.raises(CheckpointError, match=r"manifest\.json: cannot be read: Permission"):
+            RunFolder.open(run)
+
+    @pytest.mark.parametrize(
+        "data",
+        [
+            b"",
+            b"[]",
+            b"null",
+            b'"files"',
+            b'{"files": 3}',
+            b'{"files": {"a": 3}}',
+            b'{"files": {"a": ["x"]}}',
+            b"\xff\xfe",
+            b"[" * 100_000,
+            b'{"name": "A web app", "icons": []}',
+        ],
+    )
+    def test_any_other_manifest_is_refused_by_name(self, run: Path, data: bytes) -> None:
+        assert list(json.loads((run / MANIFEST).read_bytes())) == ["format", "files", "seal"]
+        (run / MANIFEST).write_bytes(data)
+        with pytest.raises(CheckpointError, match=r"run/manifest\.json: damaged"):
             RunFolder.open(run)
 
     def test_no_folder_and_not_a_folder(self, tmp_path: Path) -> None:
@@ -315,7 +337,7 @@ class TestCreate:
         (tmp_path / "precious").write_text("mine")
         run = tmp_path / "run"
         run.mkdir()
-        (run / MANIFEST).write_bytes(Manifest({"../precious": ("0" * 64,)}).to_bytes())
+        (run / MANIFEST).write_bytes(manifest_bytes({"../precious": ("0" * 64,)}))
         with pytest.raises(CheckpointError, match=r"manifest\.json: damaged"):
             RunFolder.create(run, overwrite=True)
         assert (tmp_path / "precious").read_text() == "mine"
@@ -350,11 +372,11 @@ class TestStorage:
     def test_a_folder_that_vanishes_within_a_write_is_not_made_anew(
         self, run: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        """Right after the manifest was written, and before the file's own folder is made."""
+        """Right after the manifest was written, and before the file is renamed into place."""
         commit = RunFolder._commit
 
-        def vanish(self: RunFolder, manifest: Manifest) -> None:
-            commit(self, manifest)
+        def vanish(self: RunFolder, changes: dict[str, tuple[str, ...]]) -> None:
+            commit(self, changes)
             run.rename(run.with_name("elsewhere"))
 
         with RunFolder.resume(run) as folder:

@@ -90,7 +90,7 @@ def test_its_account_is_what_training_stored(path: Path) -> None:
 def test_an_interrupted_run_has_the_best_weights_of_its_last_state(interrupted: Path) -> None:
     run = Run.open(interrupted)
     assert not run.finished
-    state = checkpoint.unpack((interrupted / STATE).read_bytes())
+    state = checkpoint.unpack(interrupted / STATE)
     table = run.model.encoder.entity_table
     assert torch.equal(table, state["best"]["encoder.entity_table"])
     assert len(run.rank_table("test")) == 4
@@ -143,7 +143,7 @@ def test_a_damaged_file_is_named(path: Path, tmp_path: Path, name: str, fault: s
 
 def test_weights_that_do_not_fit_the_vocabulary_are_refused(path: Path, tmp_path: Path) -> None:
     shutil.copytree(path, tmp_path / "copy")
-    weights = checkpoint.unpack_weights((path / MODEL).read_bytes())
+    weights = checkpoint.unpack_weights(path / MODEL)
     weights["encoder.entity_table"] = weights["encoder.entity_table"][:-1]
     with RunFolder.resume(tmp_path / "copy") as folder:
         folder.write(MODEL, checkpoint.pack_weights(weights))

@@ -19,6 +19,7 @@ CHANGEABLE = frozenset(
         "runtime.device",
         "runtime.threads",
         "runtime.block",
+        "runtime.check_memory",
         "runtime.save_every",
     }
 )
@@ -99,6 +100,13 @@ def resumed(
         ConfigError: names an option whose value would change the computation.
     """
     config = assemble(stored, options, overrides, cap=False, strict=strict)
+    epochs = stored.training.epochs
+    if stored.training.schedule == "cosine" and config.training.epochs not in (epochs, "auto"):
+        raise ConfigError(
+            f"training.epochs is {epochs} in the run and {config.training.epochs} now: with "
+            'training.schedule "cosine" every rate follows from it. Leave --epochs out, or start '
+            f"anew with {OVERWRITE}"
+        )
     for key, (old, new) in differences(stored, config).items():
         if key not in CHANGEABLE and new not in ("auto", "same"):
             raise ConfigError(

@@ -6,7 +6,8 @@ import math
 from collections.abc import Iterator
 from typing import Any, Protocol
 
-from dglkgmix.config.classes import find, reads
+from dglkgmix.config.classes import DECODERS, find, reads
+from dglkgmix.config.goal import goal_parts
 from dglkgmix.config.settings import Config, Settled
 from dglkgmix.errors import ConfigError
 
@@ -69,6 +70,7 @@ def _single(config: Config) -> Iterator[str]:
             yield f"{name} {option.bounds.words}, got {value}"
         if isinstance(value, int) and value >= 2**63:
             yield f"{name} must stay below 2^63, got {value}"
+    goal_parts(config.training.select)
 
 
 def _together(config: Config) -> Iterator[str]:
@@ -95,6 +97,19 @@ def _together(config: Config) -> Iterator[str]:
             f'model.fanout samples neighbours, which model.encoder "{model.encoder}" does not read'
         )
     yield from _smoothing(config)
+    yield from _relation_prediction(config)
+
+
+def _relation_prediction(config: Config) -> Iterator[str]:
+    for table in ("training", "pretrain"):
+        weight = _inherit(config, table, "relation_prediction")
+        if weight and not find("decoder", config.model.decoder).predicts_relations:
+            able = [name for name in DECODERS if find("decoder", name).predicts_relations]
+            yield (
+                f"{table}.relation_prediction {weight}: the scores of model.decoder "
+                f'"{config.model.decoder}" are no product with the relation; '
+                f"those of these are: {', '.join(able)}"
+            )
 
 
 def _smoothing(config: Config) -> Iterator[str]:
@@ -118,6 +133,11 @@ def _against(config: Settled, kg: Sized) -> Iterator[str]:
     tables = ["training", "pretrain"] if config.pretrain.enabled else ["training"]
     for table in tables:
         section = getattr(config, table)
+        if section.regime == "1-k" and kg.num_entities == 1:
+            yield (
+                f'{table}.regime "1-k" draws negatives, and the graph has a single entity: '
+                "take 1-n (--regime 1-n)"
+            )
         if section.regime == "1-k" and section.negatives >= kg.num_entities:
             yield (
                 f"{table}.negatives {section.negatives} must stay below the graph's "

@@ -63,6 +63,22 @@ def not_smoothed(config: Config, table: str) -> str | None:
     return "targets are not smoothed (label_smoothing is 0)"
 
 
+def no_decay(config: Config, table: str) -> str | None:
+    """The rate does not fall by a factor."""
+    return _only_schedules(config, table, "lr_decay", "exponential", "plateau")
+
+
+def no_plateau(config: Config, table: str) -> str | None:
+    """The rate does not wait for a new best."""
+    return _only_schedules(config, table, "lr_patience", "plateau")
+
+
+def _only_schedules(config: Config, table: str, name: str, *readers: str) -> str | None:
+    if set(readers) & set(where_read(config, table, name, "schedule")):
+        return None
+    return f"only the schedule {' or '.join(readers)} (training.schedule) reads it"
+
+
 def where_read(config: Config, table: str, name: str, other: str) -> list[Any]:
     """Values of the option ``other`` in the stages that read ``table.name``.
 

@@ -37,6 +37,7 @@ Regime = Literal["1-n", "1-k"]
 LossName = Literal["bce", "ce"]
 Optimizer = Literal["adam", "adagrad"]
 Reduction = Literal["sum", "mean"]
+Schedule = Literal["constant", "exponential", "plateau", "cosine"]
 
 _DIM = Bounds(lambda x: 1 <= x <= 2**20, "must be 1 or more, and at most 2^20")
 _DECAY = Bounds(lambda x: 0 < x <= 1, "must lie in (0, 1]")
@@ -73,14 +74,24 @@ class DataConfig:
         auto="by file name",
     )
     format: str = option("auto", "How the file is written.", flag="format", auto="by file name")
+    strip: bool = option(False, "Remove white space around every name.", flag="strip")
+    normalize: Literal["none", "nfc", "nfkc"] = option(
+        "none",
+        "Bring names to a Unicode form, so that é is one name however it is composed.",
+        flag="normalize",
+        auto="names to the letter",
+    )
     split: tuple[float, float, float] = option(
         (0.8, 0.1, 0.1),
         "Shares of train, valid and test of one file.",
-        flag="split",
+        flag="shares",
         bounds=_SHARES,
     )
     split_seed: int = option(
         0, "Seed of that split, never the training's.", flag="split_seed", bounds=_SPLIT_SEED
+    )
+    split_mirrors: Literal["together", "apart"] = option(
+        "together", "Whether (h, r, t) and (t, r, h) come into one split.", flag="split_mirrors"
     )
 
     @property
@@ -91,7 +102,15 @@ class DataConfig:
             "header": self.header,
             "delimiter": None if self.delimiter == "auto" else self.delimiter,
             "format": None if self.format == "auto" else self.format,
+            "strip": self.strip,
+            "normalize": None if self.normalize == "none" else self.normalize,
         }
+
+    @property
+    def splitting(self) -> dict[str, Any]:
+        """Keywords of :func:`dglkgmix.kg.sources.load` for how one file is split."""
+        names = ("split", "split_seed", "split_mirrors")
+        return {name: getattr(self, name) for name in names}
 
 
 @dataclass(frozen=True)
@@ -111,6 +130,13 @@ class ModelConfig(Chooser, Generic[Open]):
     # TuckER's core is the one that joins two dimensions.
     relation_dim: int | Open = option(
         "auto", "Dimension of relation vectors.", auto="entity_dim", bounds=_DIM
+    )
+    # The authors of ComplEx-N3 take 1e-3.
+    init_scale: float | Auto = option(
+        "auto",
+        "Tables start as normal numbers times this.",
+        auto="the decoder's own start",
+        bounds=ABOVE_0,
     )
     bias: bool | Open = option(
         "auto", "Per-entity bias on the scores of real queries.", auto="for ConvE and TuckER"
@@ -191,10 +217,27 @@ class TrainingConfig(Generic[Open]):
         "auto",
         "Learning rate.",
         flag="lr",
-        auto="Adam: 0.001, or 0.003 on small graphs; Adagrad: 0.01",
+        auto="Adam: 0.003 below 25,000 training triples, else 0.001; Adagrad: 0.01",
         bounds=ABOVE_0,
     )
-    lr_decay: float = option(1.0, "Factor of the learning rate each epoch.", bounds=_DECAY)
+    schedule: Schedule = option(
+        "exponential",
+        "exponential: times lr_decay each epoch; plateau: after lr_patience validations without a "
+        "new best; cosine: down to 0.",
+    )
+    lr_decay: float | Open = option(
+        "auto",
+        "Factor of the learning rate.",
+        auto="1; 0.5 on a plateau",
+        bounds=_DECAY,
+        unread=conditions.no_decay,
+    )
+    lr_patience: int = option(
+        3,
+        "Validations without a new best before the rate falls.",
+        bounds=AT_LEAST_1,
+        unread=conditions.no_plateau,
+    )
     optimizer: Optimizer = option("adam", "Optimiser.")
     loss: LossName = option("bce", "Binary or softmax cross-entropy.", flag="loss")
     # "sum" is the reference's; with "mean", β means less.
@@ -223,7 +266,16 @@ class TrainingConfig(Generic[Open]):
     )
     n3: float = option(0.0, "N3 penalty on a batch's vectors, per positive.", bounds=AT_LEAST_0)
     l2: float = option(0.0, "L2 penalty on them.", bounds=AT_LEAST_0)
+    # w of Chen et al., 2021: -log softmax over the original relations r' of score(h, r', t).
+    relation_prediction: float = option(
+        0.0, "Weight of predicting each positive's relation.", bounds=AT_LEAST_0
+    )
     clip: float = option(0.0, "Largest gradient norm; 0 does not clip.", bounds=AT_LEAST_0)
+    select: str = option(
+        "mrr",
+        "What stops early and chooses the epoch: mrr, the MRR of zero, low, medium or high, or "
+        "weights: mrr=0.5,low=0.5.",
+    )
     validate_every: int | Open = option(
         "auto", "Epochs between validations.", flag="validate_every", auto=_SIZE, bounds=AT_LEAST_1
     )
@@ -319,7 +371,9 @@ class PretrainConfig(Generic[Open]):
     epochs: int | Open = _as_main("epochs")
     batch_size: int | Open = _as_main("batch_size")
     lr: float | Open = _as_main("lr")
-    lr_decay: float | Open = _as_main("lr_decay")
+    schedule: Schedule | Open = _as_main("schedule")
+    lr_decay: float | Open = _as_main("lr_decay", words=_BOTH)
+    lr_patience: int | Open = _as_main("lr_patience")
     optimizer: Optimizer | Open = _as_main("optimizer")
     loss: LossName | Open = _as_main("loss")
     reduction: Reduction | Open = _as_main("reduction")
@@ -329,6 +383,7 @@ class PretrainConfig(Generic[Open]):
     filtered: bool | Open = _as_main("filtered")
     n3: float | Open = _as_main("n3")
     l2: float | Open = _as_main("l2")
+    relation_prediction: float | Open = _as_main("relation_prediction")
     clip: float | Open = _as_main("clip")
     validate_every: int | Open = _as_main("validate_every")
     patience: int | Open = _as_main("patience")
@@ -381,6 +436,9 @@ class RuntimeConfig(Generic[Open]):
         "auto", "Threads of each process.", auto="PyTorch's number", bounds=AT_LEAST_1
     )
     block: int = option(2**24, "Scores held at once by an evaluation.", bounds=AT_LEAST_1)
+    check_memory: bool = option(
+        True, "Refuse a training whose estimated memory exceeds what is free."
+    )
     save_every: int | Auto = option(
         "auto",
         "Epochs between complete states.",

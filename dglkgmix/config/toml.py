@@ -14,6 +14,7 @@ from dglkgmix.config.classes import admit, options_of
 from dglkgmix.config.option import Option, declared
 from dglkgmix.config.settings import OPTIONS, SECTIONS, Config, options
 from dglkgmix.errors import ConfigError
+from dglkgmix.paths import read_utf8, readable
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -43,15 +44,9 @@ def loads(
     return merge(base or Config(), tables, where=where, trust=trust)
 
 
-def load(path: Path, base: Config | None = None) -> Config:
+def load(path: str | Path, base: Config | None = None) -> Config:
     """Read a configuration file; see :func:`loads`."""
-    try:
-        text = path.read_text(encoding="utf-8")
-    except OSError as error:
-        raise ConfigError(f"{path}: cannot be read: {error.strerror}") from None
-    except UnicodeDecodeError as error:
-        raise ConfigError(f"{path}: not UTF-8: {error.reason} at byte {error.start}") from None
-    return loads(text, base, where=str(path))
+    return loads(read_utf8(path), base, where=str(path))
 
 
 def dumps(config: Config) -> str:
@@ -205,17 +200,25 @@ def toml_value(value: Any) -> str:
         return "[" + ", ".join(toml_value(x) for x in value) + "]"
     if isinstance(value, str):
         # JSON escapes what TOML's basic strings do, but for the delete character.
-        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+        return json.dumps(readable(value), ensure_ascii=False).replace("\x7f", "\\u007f")
     if isinstance(value, bool):
         return "true" if value else "false"
     return repr(value)
 
 
 def _close(name: str, known: Iterable[str]) -> str:
-    known = list(known)
-    near = difflib.get_close_matches(name, known, n=3, cutoff=0.6)
-    last = name.rpartition(".")[2]
-    near += [key for key in known if key.rpartition(".")[2] == last and key not in near]
+    """Close by what follows the table, in letters or in whole words; else by all letters."""
+    table, _, option = name.rpartition(".")
+    scores = {}
+    for key in known:
+        other_table, _, other = key.rpartition(".")
+        likeness = difflib.SequenceMatcher(None, option, other).ratio()
+        if set(option.split("_")) <= set(other.split("_")):
+            likeness = max(likeness, 0.8)
+        if likeness >= 0.6:
+            scores[key] = likeness + 0.1 * (table == other_table)
+    near = sorted(scores, key=lambda key: -scores[key])[:4]
+    near = near or difflib.get_close_matches(name, list(known), n=3, cutoff=0.6)
     return f"; did you mean {', '.join(near)}?" if near else ""
 
 

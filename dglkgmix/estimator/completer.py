@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,11 +16,19 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from dglkgmix.config.settings import TRAINING
 from dglkgmix.errors import ConfigError, DataError, UnknownNameError
 from dglkgmix.estimator import ranks as ranking
-from dglkgmix.estimator.columns import Array, Names, as_column, split_columns
+from dglkgmix.estimator.columns import (
+    ROLES,
+    Array,
+    Names,
+    as_weights,
+    split_columns,
+    with_tails,
+)
 from dglkgmix.estimator.holdout import hold_out
 from dglkgmix.estimator.options import from_config, to_config
 from dglkgmix.estimator.packed import PackedRun
 from dglkgmix.evaluation.model_scorer import ModelScorer
+from dglkgmix.evaluation.ranking import BLOCK, RUN
 from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.training.launch import train
 from dglkgmix.training.progress import make_progress
@@ -29,7 +38,8 @@ class TopK(NamedTuple):
     """Best answers to n queries, best first.
 
     Attributes:
-        tails: (n, k) object, names as in ``classes_``; None where fewer than k were left.
+        tails: (n, k) object, names as in ``classes_``; None where fewer than k were left. With k
+            above the number of entities E there are E columns, all the answers there are.
         scores: (n, k) float, NaN there.
         probabilities: (n, k) float, calibrated; NaN there, and everywhere without validation.
     """
@@ -101,12 +111,18 @@ class KGCompleter(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             entities=Names(self.classes_).strings(),
             relations=Names(self.relations_).strings(),
         )
-        weights = None if sample_weight is None else _weights(sample_weight, len(triples))[kept]
+        weights = None if sample_weight is None else as_weights(sample_weight, len(triples))[kept]
         with tempfile.TemporaryDirectory(prefix="dglkgmix-") as folder:
             out = Path(folder) / "run"
             progress = make_progress(quiet=not self.verbose)
             train(kg, config, out, progress=progress, sample_weight=weights)
             self._take(PackedRun.pack(out))
+        features = list(getattr(self, "feature_names_in_", ()))
+        self.run_.input_kinds = {
+            "entities": Names(self.classes_).kind,
+            "relations": Names(self.relations_).kind,
+            "features": features or self.n_features_in_,
+        }
         return self
 
     def predict(self, X: Any) -> Array:
@@ -117,14 +133,16 @@ class KGCompleter(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         Raises:
             UnknownNameError: a name that ``fit`` has not seen, with close matches.
         """
-        best = self.decision_function(X).argmax(1)
-        return np.asarray(self.classes_[best])
+        best = [scores.argmax(1) for _, scores in self._blocks(*self._query_ids(X))]
+        return np.asarray(self.classes_[np.concatenate([*best, np.empty(0, np.int64)])])
 
     def decision_function(self, X: Any) -> Array:
         """Scores (n, E) of every tail, columns as ``classes_``."""
         heads, relations = self._query_ids(X)
-        scorer = self._scorer()
-        return scorer.scores(scorer.query(heads, relations), 0, len(self.classes_)).cpu().numpy()
+        found = np.empty((len(heads), len(self.classes_)), dtype=np.float32)
+        for rows, scores in self._blocks(heads, relations):
+            found[rows] = scores
+        return found
 
     def predict_proba(self, X: Any) -> Array:
         """Probability (n, E) that each triple holds, by Platt scaling on the held-out triples.
@@ -145,20 +163,26 @@ class KGCompleter(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def top_k(self, X: Any, k: int = 10, *, new_only: bool = False) -> TopK:
         """The k best tails of each query; with ``new_only`` those not seen in ``fit``.
 
+        Equal scores come in the order of ``classes_``.
+
         Raises:
-            ConfigError: k is below 1 or above the number of entities.
+            ConfigError: k is below 1.
         """
         heads, relations = self._query_ids(X)
-        if not 1 <= k <= len(self.classes_):
-            raise ConfigError(f"k must be in 1 … {len(self.classes_)}, not {k}")
-        scores = torch.from_numpy(self.decision_function(X))
-        if new_only:
-            scores[self.run_.kg.known_index.tails_of(heads, relations)] = -torch.inf
-        best = scores.topk(k)
-        values, found = best.values.double().numpy(), np.isfinite(best.values.numpy())
-        tails = self.classes_.astype(object)[best.indices.numpy()]
-        tails[~found] = None
-        values = np.where(found, values, np.nan)
+        if k < 1:
+            raise ConfigError(f"k must be at least 1, not {k}: it is the number of answers")
+        shape = len(heads), min(k, len(self.classes_))
+        tails, values = np.full(shape, None, dtype=object), np.full(shape, np.nan)
+        for rows, block in self._blocks(heads, relations):
+            scores = torch.from_numpy(block)
+            if new_only:
+                known = self.run_.kg.known_index.tails_of(heads[rows], relations[rows])
+                scores[known] = -torch.inf
+            ordered = scores.sort(stable=True, dim=1, descending=True)
+            best, places = (part[:, : shape[1]].numpy() for part in ordered)
+            left = np.isfinite(best)
+            tails[rows][left] = self.classes_[places[left]]
+            values[rows][left] = best[left]
         platt = self.run_.calibration()
         chances = np.full_like(values, np.nan) if platt is None else platt.probability(values)
         return TopK(tails, values, chances)
@@ -195,28 +219,31 @@ class KGCompleter(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return float((1 / ranks).mean())
 
     def transform(self, X: Any) -> Array:
-        """Vectors (n, 2D or 3D): those of head, relation and, with three columns, tail.
+        """Vectors (n, D, 2D or 3D): those of head, relation and, with three columns, tail.
+
+        X has the columns that ``fit`` was given, or one of entities alone, (n, 1): their vectors
+        are features for a later step, as in ``make_pipeline(FrozenEstimator(fitted), ...)``.
 
         Raises:
             UnknownNameError: a name that ``fit`` has not seen.
         """
-        columns = self._columns(X, (self.n_features_in_,))
-        ids = self._known_ids(columns)
+        ids = self._known_ids(self._columns(X, (1, self.n_features_in_)))
         vectors = self._scorer().vectors
-        parts = [vectors.entity(ids[0]), vectors.relation(ids[1])]
+        parts = [vectors.entity(ids[0])]
+        parts += [vectors.relation(column) for column in ids[1:2]]
         parts += [vectors.entity(column) for column in ids[2:]]
         with torch.no_grad():
             return torch.cat(parts, 1).cpu().numpy()
 
     def get_feature_names_out(self, input_features: Any = None) -> Array:
-        """Names of :meth:`transform`'s columns: head_0 …, relation_0 …, tail_0 … ."""
+        """Names of :meth:`transform`'s columns: head_0, …; for one input feature entity_0, … ."""
         check_is_fitted(self)
+        one = input_features is not None and len(input_features) == 1
+        roles = ("entity",) if one else ROLES[: self.n_features_in_]
         vectors = self._scorer().vectors
-        sizes = [vectors.entities.shape[1], vectors.relations.shape[1], vectors.entities.shape[1]]
-        roles = ("head", "relation", "tail")[: self.n_features_in_]
-        names = [
-            f"{role}_{i}" for role, size in zip(roles, sizes, strict=False) for i in range(size)
-        ]
+        tables = {"relation": vectors.relations}
+        sizes = [(role, tables.get(role, vectors.entities).shape[1]) for role in roles]
+        names = [f"{role}_{i}" for role, size in sizes for i in range(size)]
         return np.asarray(names, dtype=object)
 
     def save(self, run: str | Path, *, overwrite: bool = False) -> None:
@@ -230,7 +257,9 @@ class KGCompleter(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     @classmethod
     def from_run(cls, run: str | Path, *, trust: bool = False) -> KGCompleter:
-        """A fitted estimator from a finished run of the command line.
+        """A fitted estimator from a run folder: of :meth:`save`, or of the command line.
+
+        Names of a run of the command line are strings; else they are of ``fit``'s kind.
 
         ``trust`` lets the run name a class outside of dglkgmix that is not imported yet.
 
@@ -239,9 +268,13 @@ class KGCompleter(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """
         packed = PackedRun.pack(run, trust=trust)
         completer = cls(**from_config(packed.config), config=packed.config)
-        completer.classes_ = np.array(list(packed.kg.entities), dtype=object)
-        completer.relations_ = np.array(list(packed.kg.relations), dtype=object)
-        completer.n_features_in_ = 3
+        kinds = packed.input_kinds
+        completer.classes_ = Names.stored(packed.kg.entities, kinds["entities"]).values
+        completer.relations_ = Names.stored(packed.kg.relations, kinds["relations"]).values
+        completer.n_features_in_ = features = kinds["features"]
+        if isinstance(features, list):
+            completer.n_features_in_ = len(features)
+            completer.feature_names_in_ = np.array(features, dtype=object)
         completer._take(packed)
         return completer
 
@@ -257,7 +290,7 @@ class KGCompleter(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             raise ConfigError(f"validation must be in [0, 1), not {self.validation!r}")
 
     def _fit_columns(self, X: Any, y: Any) -> list[Array]:
-        columns = _with_tails(split_columns(X, (2, 3)), y)
+        columns = with_tails(split_columns(X, (2, 3)), y)
         if len(columns[0]) == 0:
             raise DataError("X holds no triples: there is nothing to fit")
         validate_data(self, X, skip_check_array=True)
@@ -280,7 +313,7 @@ class KGCompleter(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def _triples(self, X: Any, y: Any) -> tuple[Array, list[Array]]:
         check_is_fitted(self)
-        columns = _with_tails(self._columns(X, (2, 3)), y)
+        columns = with_tails(self._columns(X, (2, 3)), y)
         return self._ids(columns), columns
 
     def _known_ids(self, columns: list[Array]) -> list[torch.Tensor]:
@@ -298,11 +331,23 @@ class KGCompleter(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         ):
             for value in column[found < 0]:
                 vocabulary.id(str(value))
-                raise UnknownNameError(f"{value!r} is no {vocabulary.kind} of the fitted triples")
+                kind = "integers" if isinstance(value, str) else "strings"
+                raise UnknownNameError(
+                    f"{value!r} is no {vocabulary.kind} of the fitted triples; those are {kind}"
+                )
 
     def _query_ids(self, X: Any) -> tuple[torch.Tensor, torch.Tensor]:
         heads, relations = self._known_ids(self._columns(X, (2, 3))[:2])
         return heads, relations
+
+    def _blocks(self, heads: torch.Tensor, relations: torch.Tensor) -> Iterator[tuple[slice, Any]]:
+        """Scores (B, E) of B rows at a time: memory does not grow with the number of rows."""
+        scorer, entities = self._scorer(), len(self.classes_)
+        size = max(1, min(BLOCK // entities, RUN))
+        for start in range(0, len(heads), size):
+            rows = slice(start, start + size)
+            query = scorer.query(heads[rows], relations[rows])
+            yield rows, scorer.scores(query, 0, entities).cpu().numpy()
 
     def _scorer(self) -> ModelScorer:
         if self._cache is None:
@@ -334,28 +379,3 @@ def _constructor() -> inspect.Signature:
 
 
 KGCompleter.__init__.__signature__ = _constructor()  # type: ignore[attr-defined]
-
-
-def _with_tails(columns: list[Array], y: Any) -> list[Array]:
-    """Three columns: X's own, or X's two and y."""
-    if len(columns) == 3:
-        if y is not None:
-            raise DataError("X has three columns, tails among them: leave y out")
-        return columns
-    if y is None:
-        raise DataError("X has two columns, head and relation: pass the tails as y")
-    tails = as_column(y)
-    if len(tails) != len(columns[0]):
-        raise DataError(f"X has {len(columns[0])} rows and y {len(tails)}: they must be as many")
-    return [*columns, tails]
-
-
-def _weights(sample_weight: Any, count: int) -> Array:
-    weights = np.asarray(sample_weight, dtype=np.float64)
-    if weights.shape != (count,):
-        raise DataError(f"sample_weight must have the shape ({count},), not {weights.shape}")
-    if not np.isfinite(weights).all() or (weights < 0).any():
-        raise DataError("sample_weight must be finite and not negative")
-    if not weights.any():
-        raise DataError("sample_weight: all weights are zero, so there is nothing to learn from")
-    return weights

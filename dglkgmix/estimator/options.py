@@ -44,7 +44,7 @@ def _base(config: Any, start: Config) -> Config:
     if isinstance(config, Mapping):
         return merge(start, config, where="config")
     if isinstance(config, str | Path):
-        return load(Path(config), start)
+        return load(config, start)
     raise ConfigError(
         "config must be a Config, a dictionary of tables or the path of a TOML file, "
         f"not a {type(config).__name__}"

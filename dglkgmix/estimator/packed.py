@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import io
-from collections.abc import Iterator
-from contextlib import contextmanager
+import json
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any
 
 from dglkgmix.errors import CheckpointError
 from dglkgmix.files import RunFolder
 from dglkgmix.run import Run
 from dglkgmix.training import run_files
+
+INPUT = "input.json"
 
 
 class PackedFolder:
@@ -40,14 +40,7 @@ class PackedFolder:
             raise CheckpointError(f"{self.path / name}: not part of this run")
         return self.files[name]
 
-    @contextmanager
-    def reading(self, name: str) -> Iterator[BinaryIO]:
-        """A file's content, to be read piece by piece.
-
-        Raises:
-            CheckpointError: as :meth:`read`.
-        """
-        yield io.BytesIO(self.read(name))
+    checked = read
 
 
 class PackedRun(Run):
@@ -67,6 +60,22 @@ class PackedRun(Run):
         run.trust = trust
         _ = run.metrics  # An unfinished run says so now.
         return run
+
+    @property
+    def input_kinds(self) -> dict[str, Any]:
+        """What the estimator was fitted on; a run of the command line has names in three columns.
+
+        "entities" and "relations" are "strings" or "integers", "features" is the names of X's
+        columns or their number.
+        """
+        if not self.folder.has(INPUT):
+            return {"entities": "strings", "relations": "strings", "features": 3}
+        kinds: dict[str, Any] = json.loads(self.folder.read(INPUT))
+        return kinds
+
+    @input_kinds.setter
+    def input_kinds(self, kinds: dict[str, Any]) -> None:
+        self.folder.files[INPUT] = json.dumps(kinds).encode()
 
     def write(self, path: str | Path, *, overwrite: bool = False) -> None:
         """Lay the run down as a folder that the command line reads.

@@ -27,6 +27,8 @@ def fit_calibration(
 ) -> Platt | None:
     """Platt scaling from validation triples and false ones; None where either are missing.
 
+    A sampled false triple is none of train and valid: the fit knows nothing of the test split.
+
     Args:
         scorer: the model.
         kg: its graph.
@@ -34,7 +36,15 @@ def fit_calibration(
         seed: of one sampled false triple for each query.
         false_triples: (N, 3) ids of false triples to use in their place.
     """
-    found = labelled_scores(scorer, kg, "valid", valid, seed=seed, false_triples=false_triples)
+    found = labelled_scores(
+        scorer,
+        kg,
+        "valid",
+        valid,
+        seed=seed,
+        false_triples=false_triples,
+        known=kg.steering_index,
+    )
     if found.labels.all() or not found.labels.any():
         return None
     return fit_platt(found.scores, found.labels)

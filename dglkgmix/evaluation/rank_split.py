@@ -7,6 +7,7 @@ from dglkgmix.evaluation.rank_table import RankTable
 from dglkgmix.evaluation.ranking import BLOCK, rank
 from dglkgmix.evaluation.scorer import Scorer
 from dglkgmix.kg.graph import KnowledgeGraph
+from dglkgmix.kg.index import TripleIndex
 from dglkgmix.world import ALONE, World
 
 
@@ -16,10 +17,12 @@ def rank_split(
     split: str,
     block: int | None = None,
     *,
+    known: TripleIndex | None = None,
     world: World = ALONE,
 ) -> RankTable:
-    """The rank table of ``split`` under ``scorer``, filtered by all that ``kg`` knows.
+    """The rank table of ``split`` under ``scorer``.
 
+    Filtered by ``known`` triples, both directions; None is those of all splits.
     At most ``block`` scores are held at once; None is :data:`~dglkgmix.evaluation.ranking.BLOCK`.
     With several processes in ``world`` each ranks a part, and all get the whole table.
 
@@ -29,5 +32,6 @@ def rank_split(
     """
     queries = evaluation_queries(kg, split)
     held = BLOCK if block is None else block
-    found = rank(scorer, queries, kg.known_index, block=held, candidates=kg.node_types, world=world)
+    known = kg.known_index if known is None else known
+    found = rank(scorer, queries, known, block=held, candidates=kg.node_types, world=world)
     return RankTable.from_ranks(kg, queries, found)

@@ -7,10 +7,9 @@ and no dense mask.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
@@ -26,8 +25,10 @@ if TYPE_CHECKING:
     from dglkgmix.kg.index import TripleIndex
 
 BLOCK = 2**24
-# A convolution keeps far more than one row of scores for each query, however few the entities.
-MAX_ROWS = 1024
+# Queries that the model makes in one pass. Their last bits depend on the size of the pass, so it is
+# the same for every block and number of processes. A convolution keeps far more than one row of
+# scores for each query, however few the entities.
+RUN = 512
 # Counts are summed in float32, which is fast and exact up to here.
 EXACT = 2**24
 
@@ -62,6 +63,9 @@ def rank(
 ) -> Ranks:
     """Rank the answer of each query among the entities that are not known answers themselves.
 
+    Neither ``block`` nor the number of processes changes a rank, where the scorer keeps what
+    :class:`~dglkgmix.evaluation.scorer.Scorer` asks of it.
+
     Args:
         scorer: the model.
         queries: Q queries with answers.
@@ -94,18 +98,19 @@ class _Counter:
     ) -> None:
         self.scorer, self.queries, self.known, self.types = scorer, queries, known, types
         self.width = min(block, scorer.num_entities, EXACT)
-        self.rows = max(1, min(block // self.width, MAX_ROWS))
+        self.rows = block // self.width
         self.score = torch.zeros(len(queries), dtype=torch.float32)
         self.above, self.at_least, self.removed = torch.zeros((3, len(queries)), dtype=torch.long)
         self.verdict: Tensor | None = None
 
     def ranks(self, world: World) -> Ranks:
         pairs = Pairs.group(self.queries)
-        # Blocks as one process has them, where there are enough: their scores have the same bits.
-        rows = max(1, min(self.rows, math.ceil(len(pairs) / world.size)))
         with world.together():
-            for block in world.deal(pairs.blocks(rows)):
-                self._count(block)
+            for run in world.deal(pairs.blocks(RUN)):
+                query = self.scorer.query(run.heads, run.relations)
+                rows = zip(run.blocks(self.rows), torch.split(query, self.rows), strict=True)
+                for block, part in rows:
+                    self._count(block, part)
         world.add_up(self.score, self.above, self.at_least, self.removed)
         # Known answers were taken off with the answer among them, where it is known; it stays.
         q = self.queries
@@ -125,8 +130,8 @@ class _Counter:
             return torch.full((len(self.queries),), self.scorer.num_entities)
         return torch.bincount(self.types)[self.types[self.queries.answers]]
 
-    def _count(self, pairs: Pairs) -> None:
-        slices = _Slices(self, pairs)
+    def _count(self, pairs: Pairs, query: Tensor) -> None:
+        slices = _Slices(self, pairs, query)
         asked = pairs.queries
         for start, scores in slices:
             self._read_answers(asked, pairs.rows, start, scores)
@@ -181,9 +186,8 @@ class _Counter:
 class _Slices:
     """Scores of a block of queries, entity slice by entity slice; kept where one slice is all."""
 
-    def __init__(self, counter: _Counter, pairs: Pairs) -> None:
-        self.counter, self.pairs = counter, pairs
-        self.query: Any = counter.scorer.query(pairs.heads, pairs.relations)
+    def __init__(self, counter: _Counter, pairs: Pairs, query: Tensor) -> None:
+        self.counter, self.pairs, self.query = counter, pairs, query
         self.whole: Tensor | None = None
 
     def __iter__(self) -> Iterator[tuple[int, Tensor]]:

@@ -13,12 +13,14 @@ import pyarrow.parquet as pq
 import torch
 from torch import Tensor
 
-from dglkgmix.errors import OVERWRITE, ConfigError, StorageError
+from dglkgmix.errors import OVERWRITE, ConfigError, NumericError, StorageError
 from dglkgmix.evaluation.model_scorer import evaluating
 from dglkgmix.files import write_atomic
+from dglkgmix.paths import path_of
 
 if TYPE_CHECKING:
     from dglkgmix.kg.graph import KnowledgeGraph
+    from dglkgmix.kg.vocabulary import Vocabulary
     from dglkgmix.models.link_predictor import LinkPredictor
 
 FORMATS = ("parquet", "npy")
@@ -44,6 +46,7 @@ def export_vectors(
         The files written.
 
     Raises:
+        NumericError: a number that is not finite; the message names the entity or relation.
         ConfigError: an unknown format, or a file exists and ``overwrite`` is not set.
         StorageError: the folder cannot be written.
     """
@@ -51,13 +54,28 @@ def export_vectors(
         vectors = model.encode()
     entities, relations = _array(vectors.entities), _array(vectors.relations)
     bias = None if model.bias is None else _array(model.bias)
+    _refuse_infinite(entities, kg.entities)
+    _refuse_infinite(relations, kg.relations)
+    if bias is not None:
+        _refuse_infinite(bias[:, None], kg.entities)
     if form == "parquet":
         files = _parquet_files(kg, entities, relations, bias)
     elif form == "npy":
         files = _numpy_files(kg, entities, relations, bias)
     else:
         raise ConfigError(f"format must be one of {', '.join(FORMATS)}, not {form!r}")
-    return _write(Path(folder), files, overwrite=overwrite)
+    return _write(path_of(folder), files, overwrite=overwrite)
+
+
+def _refuse_infinite(vectors: Floats, names: Vocabulary) -> None:
+    """Rows (N, D) of ``names``, or of these twice: the reciprocal relations."""
+    bad = np.flatnonzero(~np.isfinite(vectors).all(1))
+    if len(bad):
+        name = names[int(bad[0]) % len(names)]
+        raise NumericError(
+            f"the vector of {names.kind} {name!r} is not finite, one of {len(bad):,} such "
+            f"in {len(vectors):,}: the training has diverged; train again with a smaller --lr"
+        )
 
 
 def _array(tensor: Tensor) -> Floats:

@@ -17,7 +17,7 @@ from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.models.link_predictor import LinkPredictor
 from dglkgmix.training.device import seeded, use_threads
 from dglkgmix.training.progress import Progress
-from dglkgmix.training.stage_loop import StageLoop, mean_reciprocal_rank
+from dglkgmix.training.stage_loop import StageLoop, reciprocal_ranks
 from dglkgmix.training.stage_state import StageState
 from dglkgmix.training.stages import Stage, stages
 
@@ -90,7 +90,7 @@ def _validation(model: LinkPredictor, kg: KnowledgeGraph, block: int) -> float:
         return 0.0
     some = _first(queries, QUERIES)
     start = time.perf_counter()
-    mean_reciprocal_rank(model, kg, some, block)
+    reciprocal_ranks(model, kg, some, block)
     return (time.perf_counter() - start) * len(queries) / len(some)
 
 

@@ -35,7 +35,7 @@ def load_graph(data: DataConfig) -> KnowledgeGraph:
     from dglkgmix.kg.sources import load
 
     options = ReadOptions(**data.reading)
-    return load(data.source, options=options, split=data.split, split_seed=data.split_seed)
+    return load(data.source, options=options, **data.splitting)
 
 
 @lru_cache(maxsize=64)

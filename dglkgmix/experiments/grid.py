@@ -17,23 +17,19 @@ An experiment file has these tables; ``docs`` and ``dglkgmix experiment --help``
     ``{encoder}`` and ``{strategy}`` in it stand for the cell's own.
 ``[variants.NAME]``
     Options (and ``recipe``) of a strategy called ``NAME``: ``strategy.fixed_lambda = 1``.
-``[[rules]]``
-    ``when`` (axis → value or list of values) and ``set`` (options), applied where all match.
 ``[[comparisons]]``
     ``of`` and ``against`` (axis → value): tests beyond those against the baseline.
 
-Later wins: recipe, settings, axes, variant, rules in order, seed.
+Later wins: recipe, settings, axes, variant, seed.
 """
 
 from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
-from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from dglkgmix.config.classes import DECODERS, ENCODERS, STRATEGIES, admit, options_of
 from dglkgmix.config.settings import OPTIONS
@@ -42,6 +38,7 @@ from dglkgmix.experiments import toml_files
 from dglkgmix.experiments.comparisons import Comparison, parse_comparison
 from dglkgmix.experiments.recipes import FOLDER
 from dglkgmix.kg.degrees import DEFAULT_BINS, DegreeBins
+from dglkgmix.paths import path_of, read_utf8
 
 AXES: dict[str, tuple[str, ...]] = {
     "data": (),
@@ -55,7 +52,7 @@ _AXIS_OPTIONS = {
     "grid.encoder": "model.encoder",
     "grid.strategy": "strategy.name",
 }
-_TABLES = ("experiment", "grid", "settings", "variants", "rules", "comparisons")
+_TABLES = ("experiment", "grid", "settings", "variants", "comparisons")
 _HEAD: dict[str, type] = {
     "name": str,
     "about": str,
@@ -66,19 +63,6 @@ _HEAD: dict[str, type] = {
     "finding": str,
 }
 Options = dict[str, Any]
-Parsed = TypeVar("Parsed")
-
-
-@dataclass(frozen=True)
-class Rule:
-    """Options for the cells whose axes have one of the given values."""
-
-    when: Mapping[str, tuple[Any, ...]]
-    set: Options
-
-    def matches(self, axes: Mapping[str, Any]) -> bool:
-        """Whether a cell with these axes is meant."""
-        return all(axes[axis] in values for axis, values in self.when.items())
 
 
 @dataclass(frozen=True)
@@ -97,7 +81,6 @@ class Experiment:
     settings: Options = field(default_factory=dict)
     variants: dict[str, Options] = field(default_factory=dict)
     variant_recipes: dict[str, str] = field(default_factory=dict)
-    rules: tuple[Rule, ...] = ()
     comparisons: tuple[Comparison, ...] = ()
 
     def combinations(self) -> list[dict[str, Any]]:
@@ -116,11 +99,11 @@ def experiment_text(name: str) -> str:
     """
     folder = FOLDER / "experiments"
     if name in packaged_experiments():
-        return toml_files.read(folder / f"{name}.toml")
-    if not name.endswith(".toml") and not Path(name).exists():
+        return read_utf8(folder / f"{name}.toml")
+    if not name.endswith(".toml") and not path_of(name).exists():
         close = toml_files.close(name, packaged_experiments())
         raise ConfigError(f"{name}: neither a file nor a packaged experiment{close}")
-    return toml_files.read(Path(name))
+    return read_utf8(name)
 
 
 def packaged_experiments() -> list[str]:
@@ -149,6 +132,9 @@ def parse_experiment(text: str, where: str = "experiment") -> Experiment:
     recipe = pop_recipe(settings, f"{where}: [settings]")
     variants, recipes = _variants(_table(tables, "variants", where), where, known)
     axes = _axes(toml_files.typed(tables, "grid", dict, where), variants, f"{where}: [grid]", known)
+    comparisons = toml_files.typed(
+        {"comparisons": tables.get("comparisons", [])}, "comparisons", list, where
+    )
     experiment = Experiment(
         **head,
         axes=axes,
@@ -156,8 +142,10 @@ def parse_experiment(text: str, where: str = "experiment") -> Experiment:
         settings=flatten(settings, f"{where}: [settings]", known),
         variants=variants,
         variant_recipes=recipes,
-        rules=_each(partial(_rule, known), "rules", tables, axes, where),
-        comparisons=_each(parse_comparison, "comparisons", tables, axes, where),
+        comparisons=tuple(
+            parse_comparison(table, axes, f"{where}: [[comparisons]] {i}")
+            for i, table in enumerate(comparisons, 1)
+        ),
     )
     return _with_baseline(_without_clashes(experiment, where), where)
 
@@ -327,37 +315,10 @@ def _variants(
     return variants, recipes
 
 
-def _each(
-    parse: Callable[[Any, Mapping[str, Any], str], Parsed],
-    key: str,
-    tables: Mapping[str, Any],
-    axes: Mapping[str, Any],
-    where: str,
-) -> tuple[Parsed, ...]:
-    """All tables of ``[[key]]``."""
-    found = toml_files.typed({key: tables.get(key, [])}, key, list, where)
-    return tuple(parse(t, axes, f"{where}: [[{key}]] {i}") for i, t in enumerate(found, 1))
-
-
-def _rule(known: Collection[str], table: Any, axes: Mapping[str, Any], where: str) -> Rule:
-    if not isinstance(table, dict):
-        raise ConfigError(f"{where}: must be a table with when and set")
-    toml_files.refuse_unknown(table, ("when", "set"), where)
-    when = toml_files.dotted(_table(table, "when", where))
-    toml_files.refuse_unknown(when, axes, f"{where}: when")
-    values = {k: tuple(v) if isinstance(v, list) else (v,) for k, v in when.items()}
-    for axis, wanted in values.items():
-        for value in wanted:
-            if value not in axes[axis]:
-                raise ConfigError(f"{where}: no cell has {axis} {value!r}")
-    return Rule(values, flatten(_table(table, "set", where), where, known))
-
-
 def _without_clashes(experiment: Experiment, where: str) -> Experiment:
     axes = [axis for axis in experiment.axes if axis not in AXES]
     places = {f"[variants.{name}]": options for name, options in experiment.variants.items()}
     places["[settings]"] = experiment.settings
-    places |= {f"[[rules]] {i}": rule.set for i, rule in enumerate(experiment.rules, 1)}
     for place, options in places.items():
         for axis in axes:
             if axis in options:
@@ -365,14 +326,6 @@ def _without_clashes(experiment: Experiment, where: str) -> Experiment:
     for option in ("data.source", "model.decoder", "model.encoder", "runtime.seed"):
         if any(option in options for options in places.values()):
             raise ConfigError(f"{where}: {option} is what [grid] and seeds are for")
-    for i, rule in enumerate(experiment.rules, 1):
-        named = rule.when.get("strategy", experiment.axes["strategy"])
-        renamed = [s for s in named if s not in experiment.variants]
-        if "strategy.name" in rule.set and renamed:
-            raise ConfigError(
-                f"{where}: [[rules]] {i}: strategy.name would make {renamed[0]!r} something else: "
-                "give it a name under [variants]"
-            )
     return experiment
 
 

@@ -124,8 +124,6 @@ def cell_config(experiment: Experiment, axes: Mapping[str, Any], seed: int) -> C
     config = Config() if template is None else load_recipe(template.format(**named))
     options = {**experiment.settings, **_axis_options(axes)}
     options |= experiment.variants.get(strategy, {})
-    for rule in experiment.rules:
-        options |= rule.set if rule.matches(axes) else {}
     where = describe(axes, seed)
     config = set_options(config, {k: options[k] for k in _CHOOSERS if k in options}, where=where)
     # A class of the user's brings options that other cells do not have.

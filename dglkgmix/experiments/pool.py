@@ -1,14 +1,18 @@
-"""Tasks that may need one another, run here or by a few worker processes."""
+"""Tasks that may need one another, run here or in a few processes at a time."""
 
 from __future__ import annotations
 
+import json
 import multiprocessing
 import os
+import signal
 import threading
 import traceback
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
+from multiprocessing.context import SpawnProcess
 from typing import Any
 
 from dglkgmix.allocator import keep_freed_memory
@@ -98,93 +102,49 @@ def _attempt(run: Run, name: str) -> tuple[str | None, str]:
 def _elsewhere(
     queue: _Queue, run: Run, jobs: int, started: Callable[[str], None]
 ) -> Iterator[Outcome]:
-    workers: list[_Worker] = []
+    """Each task in a process of its own: what it does to memory or dies of stays with it."""
+    # Forked processes would inherit locks of PyTorch's and DGL's threads.
+    context = multiprocessing.get_context("spawn")
+    running: dict[Any, tuple[str, SpawnProcess]] = {}
     try:
-        while queue or any(worker.task for worker in workers):
-            _hand_out(queue, run, jobs, workers, started)
-            busy = {worker.connection: worker for worker in workers if worker.task}
-            for connection in wait(list(busy)):
-                worker = busy[connection]  # type: ignore[index]
-                outcome = worker.collect()
-                if not worker.alive:
-                    workers.remove(worker)
-                yield from queue.end(outcome)
+        while queue or running:
+            while len(running) < jobs and (name := queue.next()) is not None:
+                started(name)
+                ours, theirs = context.Pipe(duplex=False)
+                process = context.Process(target=_serve, args=(theirs, run, name), daemon=True)
+                process.start()
+                theirs.close()
+                running[ours] = (name, process)
+            for connection in wait(list(running)):
+                name, process = running.pop(connection)
+                yield from queue.end(_collect(connection, name, process))
     finally:
-        for worker in workers:
-            worker.stop()
+        for _, process in running.values():
+            process.terminate()
+            process.join()
 
 
-def _hand_out(
-    queue: _Queue,
-    run: Run,
-    jobs: int,
-    workers: list[_Worker],
-    started: Callable[[str], None],
-) -> None:
-    while sum(worker.task is not None for worker in workers) < jobs:
-        name = queue.next()
-        if name is None:
-            return
-        idle = next((worker for worker in workers if worker.task is None), None)
-        if idle is None:
-            idle = _Worker(run)
-            workers.append(idle)
-        started(name)
-        idle.give(name)
+def _collect(connection: Any, name: str, process: SpawnProcess) -> Outcome:
+    try:
+        outcome = Outcome(name, *json.loads(connection.recv_bytes()))
+    except EOFError:
+        outcome = None
+    connection.close()
+    process.join()
+    if outcome is not None:
+        return outcome
+    hint = " (killed; was memory short?)" if process.exitcode == -signal.SIGKILL else ""
+    return Outcome(name, f"its process ended with status {process.exitcode}{hint}")
 
 
-class _Worker:
-    """A process of its own: what it does to memory or dies of stays with it."""
-
-    def __init__(self, run: Run) -> None:
-        # Forked processes would inherit locks of PyTorch's and DGL's threads.
-        context = multiprocessing.get_context("spawn")
-        self.connection, theirs = context.Pipe()
-        self._process = context.Process(target=_serve, args=(theirs, run), daemon=True)
-        self._process.start()
-        theirs.close()
-        self.task: str | None = None
-        self.alive = True
-
-    def give(self, name: str) -> None:
-        self.task = name
-        self.connection.send_bytes(name.encode())
-
-    def collect(self) -> Outcome:
-        name, self.task = self.task or "", None
-        try:
-            error, details = self.connection.recv_bytes(), self.connection.recv_bytes()
-        except (EOFError, OSError):
-            self.alive = False
-            self._process.join()
-            code = self._process.exitcode
-            return Outcome(name, f"its process ended with status {code}{_killed(code)}")
-        return Outcome(name, error.decode() or None, details.decode())
-
-    def stop(self) -> None:
-        self.connection.close()
-        self._process.terminate()
-        self._process.join()
-
-
-def _killed(code: int | None) -> str:
-    return " (killed; was memory short?)" if code == -9 else ""
-
-
-def _serve(connection: Connection[Any, Any], run: Run) -> None:
-    """Do tasks until the other end closes; end at once when the parent does."""
+def _serve(connection: Connection[Any, Any], run: Run, name: str) -> None:
+    """Do a task and tell how it ended; end at once when the parent does."""
     keep_freed_memory()
     parent = multiprocessing.parent_process()
     if parent is not None:
         threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
-    try:
-        while True:
-            name = connection.recv_bytes().decode()
-            error, details = _attempt(run, name)
-            connection.send_bytes((error or "").encode())
-            connection.send_bytes(details.encode())
-    except (EOFError, OSError, KeyboardInterrupt):
-        return
+    with suppress(OSError, KeyboardInterrupt):
+        connection.send_bytes(json.dumps(_attempt(run, name)).encode())
 
 
 def _end_with(parent: Any) -> None:

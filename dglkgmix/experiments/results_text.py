@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from dglkgmix.evaluation.metrics import METRICS
-from dglkgmix.evaluation.significance import tested
 from dglkgmix.experiments.recipes import model_name
 from dglkgmix.kg.degrees import readable
 from dglkgmix.training.stages import PRETRAIN
@@ -26,7 +25,13 @@ _NO_PROBABILITIES = (
 _COMPARISONS, _CALIBRATION = "Comparisons", "Calibration error over degree bins"
 _SCALING = "Probabilities before and after scaling"
 Row = Mapping[str, Any]
-Cells = list[str]
+Cell = Callable[[Row], str]
+Columns = dict[str, Cell]
+Tables = dict[str, tuple[Sequence[Row], Columns]]
+_BUDGET: dict[str, Callable[[float | None], str]] = {
+    "steps": lambda value: "" if value is None else f"{value:,.0f}",
+    "seconds": lambda value: "" if value is None else f"{value:,.1f}",
+}
 
 
 def to_csv(results: Row) -> str:
@@ -58,29 +63,70 @@ def tables(results: Row) -> dict[str, str]:
     groups = [group for group in results["groups"] if group["seeds"]]
     if not groups:
         return {}
-    bins, baseline = results["bin_names"], results["baseline"]
-    measured = [group for group in groups if group["account"] is not None]
-    tested = [g | {"seeds": g["test"]["seeds"]} for g in groups if g["test"] is not None]
-    probable = [group for group in measured if group["probabilities"]]
-    chosen = [group for group in groups if group["valid_bins"] is not None]
-    compared = [pair for pair in results["comparisons"] if pair["test"] is not None]
-    scaled = [group for group in measured if group["account"]["calibration"] is not None]
-    distant = [group for group in groups if group["distances"]]
     found = {
-        "Overall": (groups, _overall(groups)),
-        "MRR by tail-relation degree": (measured, _by_bin(groups, bins)),
-        "Validation MRR by tail-relation degree": (chosen, _valid_by_bin(bins)),
-        f"Against {_escape(baseline or '')}": (tested, _tests(bins)),
-        _COMPARISONS: (compared, {"against": _against, **_tests(bins)}),
-        _CALIBRATION: (measured if probable else [], _ece(groups, bins)),
-        _SCALING: (scaled, _scaling()),
-        "Mean embedding distance": (groups if distant else [], _distances(groups)),
+        **_accuracy(groups, results["bin_names"]),
+        **_significance(groups, results),
+        **_probabilities(groups, results["bin_names"]),
+        "Mean embedding distance": (
+            groups if any(group["distances"] for group in groups) else [],
+            _beside(
+                groups, {"heads": ("distances", "head"), "relations": ("distances", "relation")}
+            ),
+        ),
         "Budget": (groups, _budget(groups)),
     }
     return {title: _table(rows, columns) for title, (rows, columns) in found.items() if rows}
 
 
-Columns = dict[str, Callable[[Row], str]]
+def _accuracy(groups: Sequence[Row], bins: Sequence[str]) -> Tables:
+    metrics = {"MRR": "mrr", "Hits@1": "hits@1", "Hits@10": "hits@10"}
+    overall = {
+        "valid MRR": _cell("valid_mrr"),
+        **_beside(groups, {k: ("account", "overall", m) for k, m in metrics.items()}),
+        "queries": _cell("account", "overall", "queries", show=_count),
+    }
+    by_bin = {readable(name): ("account", "bins", name, "mrr") for name in bins}
+    return {
+        "Overall": (groups, overall),
+        "MRR by tail-relation degree": (_measured(groups), _beside(groups, by_bin)),
+        "Validation MRR by tail-relation degree": (
+            [group for group in groups if group["valid_bins"] is not None],
+            {readable(name): _cell("valid_bins", name) for name in bins},
+        ),
+    }
+
+
+def _significance(groups: Sequence[Row], results: Row) -> Tables:
+    tests = {"overall": _cell("test", "overall", "mrr", show=_test)}
+    for name in results["bin_names"]:
+        tests[readable(name)] = _cell("test", "bins", name, "mrr", show=_test)
+    tested = [{**g, "seeds": g["test"]["seeds"]} for g in groups if g["test"] is not None]
+    compared = [pair for pair in results["comparisons"] if pair["test"] is not None]
+    return {
+        f"Against {_escape(results['baseline'] or '')}": (tested, tests),
+        _COMPARISONS: (compared, {"against": _against, **tests}),
+    }
+
+
+def _probabilities(groups: Sequence[Row], bins: Sequence[str]) -> Tables:
+    accounts = _measured(groups)
+    errors = {readable(name): ("account", "ece", name) for name in ("overall", *bins)}
+    scaled = {
+        f"{label}, {when}": _cell("account", "calibration", when, key, needs=needs)
+        for label, key in (("ECE", "ece"), ("Brier", "brier"), ("log loss", "log_loss"))
+        for when, needs in (("before", "probabilities"), ("after", None))
+    }
+    return {
+        _CALIBRATION: (
+            accounts if any(group["probabilities"] for group in accounts) else [],
+            _beside(groups, errors, needs="probabilities"),
+        ),
+        _SCALING: ([g for g in accounts if g["account"]["calibration"] is not None], scaled),
+    }
+
+
+def _measured(groups: Sequence[Row]) -> list[Row]:
+    return [group for group in groups if group["account"] is not None]
 
 
 def _notes(title: str, results: Row) -> list[str]:
@@ -90,93 +136,23 @@ def _notes(title: str, results: Row) -> list[str]:
     return [_NO_PROBABILITIES] if title in (_CALIBRATION, _SCALING) and odd else []
 
 
-def _overall(groups: Sequence[Row]) -> Columns:
-    columns: Columns = {"valid MRR": lambda g: _mean(g["valid_mrr"])}
-    for metric in tested():
-        columns |= _beside(groups, METRICS[metric].title, ("overall", metric))
-    return columns | {"queries": lambda g: _count(_at(g["account"], ("overall", "queries")))}
-
-
-def _by_bin(groups: Sequence[Row], bins: Sequence[str]) -> Columns:
-    columns: Columns = {}
-    for name in bins:
-        columns |= _beside(groups, readable(name), ("bins", name, "mrr"))
-    return columns
-
-
-def _valid_by_bin(bins: Sequence[str]) -> Columns:
-    return {readable(name): _valid(name) for name in bins}
-
-
-def _valid(name: str) -> Callable[[Row], str]:
-    return lambda g: _mean(g["valid_bins"][name])
-
-
-def _ece(groups: Sequence[Row], bins: Sequence[str]) -> Columns:
-    columns: Columns = {}
-    for name in ("overall", *bins):
-        columns |= _beside(groups, readable(name), ("ece", name), shown="probabilities")
-    return columns
-
-
-def _scaling() -> Columns:
-    """ECE over probability bins, Brier score and log loss, before and after Platt scaling."""
-    names = {"ECE": "ece", "Brier": "brier", "log loss": "log_loss"}
-    return {
-        f"{label}, {when}": _scaled(when, key)
-        for label, key in names.items()
-        for when in ("before", "after")
-    }
-
-
-def _scaled(when: str, key: str) -> Callable[[Row], str]:
-    def cell(group: Row) -> str:
-        shown = group["probabilities"] or when == "after"
-        return _mean(_at(group["account"], ("calibration", when, key)) if shown else None)
-
-    return cell
+def _cell(*path: str, show: Callable[[Any], str] | None = None, needs: str | None = None) -> Cell:
+    """The value at a path of a group; none where the group has not what it ``needs``."""
+    write = show or _mean
+    return lambda group: write(_at(group, path) if needs is None or group[needs] else None)
 
 
 def _beside(
-    groups: Sequence[Row], label: str, path: Sequence[str], shown: str = "account"
+    groups: Sequence[Row], paths: Mapping[str, Sequence[str]], needs: str | None = None
 ) -> Columns:
-    """A column of an account, and the paper's own where it has that figure for any group.
-
-    A group without ``shown`` has a dash in it.
-    """
-    key = ".".join(path)
-    columns: Columns = {label: lambda g: _mean(_at(g["account"], path) if g[shown] else None)}
-    if any(key in group["paper"] for group in groups):
-        columns[f"{label} (paper)"] = lambda g: _number(g["paper"].get(key))
-    return columns
-
-
-def _distances(groups: Sequence[Row]) -> Columns:
+    """Columns of our figures, each with the paper's own where it has that for any group."""
     columns: Columns = {}
-    for label, key in (("heads", "head"), ("relations", "relation")):
-        columns[label] = _distance(key)
-        if any(f"distances.{key}" in group["paper"] for group in groups):
-            columns[f"{label} (paper)"] = _paper_number(f"distances.{key}")
+    for label, path in paths.items():
+        columns[label] = _cell(*path, needs=needs)
+        key = ".".join(path).removeprefix("account.")
+        if any(key in group["paper"] for group in groups):
+            columns[f"{label} (paper)"] = _cell("paper", key, show=_number)
     return columns
-
-
-def _distance(key: str) -> Callable[[Row], str]:
-    return lambda g: _mean((g["distances"] or {}).get(key))
-
-
-def _paper_number(key: str) -> Callable[[Row], str]:
-    return lambda g: _number(g["paper"].get(key))
-
-
-def _tests(bins: Sequence[str]) -> Columns:
-    columns: Columns = {"overall": lambda g: _test(g["test"]["overall"]["mrr"])}
-    for name in bins:
-        columns[readable(name)] = _bin_test(name)
-    return columns
-
-
-def _bin_test(name: str) -> Callable[[Row], str]:
-    return lambda g: _test(g["test"]["bins"][name]["mrr"])
 
 
 def _against(pair: Row) -> str:
@@ -189,20 +165,11 @@ def _against(pair: Row) -> str:
 def _budget(groups: Sequence[Row]) -> Columns:
     found = dict.fromkeys(stage for group in groups for stage in group["budget"]["stages"])
     stages = sorted(found, key=lambda stage: stage != PRETRAIN)
-    columns: Columns = {"steps": lambda g: f"{g['budget']['steps']:,.0f}"}
-    columns["seconds"] = lambda g: f"{g['budget']['seconds']:,.1f}"
+    columns = {key: _cell("budget", key, show=show) for key, show in _BUDGET.items()}
     for stage in stages if len(stages) > 1 else ():
-        columns[f"{stage}: steps"] = _stage(stage, "steps", ",.0f")
-        columns[f"{stage}: seconds"] = _stage(stage, "seconds", ",.1f")
+        for key, show in _BUDGET.items():
+            columns[f"{stage}: {key}"] = _cell("budget", "stages", stage, key, show=show)
     return columns
-
-
-def _stage(stage: str, key: str, style: str) -> Callable[[Row], str]:
-    def cell(group: Row) -> str:
-        found = group["budget"]["stages"].get(stage)
-        return "" if found is None else format(found[key], style)
-
-    return cell
 
 
 def _state(results: Row) -> str:
@@ -214,10 +181,10 @@ def _state(results: Row) -> str:
 
 def _failures(cells: Iterable[Row]) -> list[str]:
     failed = [cell for cell in cells if cell["state"] == "failed"]
-    lines = [
-        f"- {_escape(_title(cell))}, seed {cell['seed']}: {_escape(cell['error'])}"
-        for cell in failed
-    ]
+    lines = []
+    for cell in failed:
+        title = ", ".join([*_names(cell), *(f"{k} = {v}" for k, v in cell["options"].items())])
+        lines.append(f"- {_escape(title)}, seed {cell['seed']}: {_escape(cell['error'])}")
     return ["## Failed", "\n".join(lines)] if failed else []
 
 
@@ -239,10 +206,6 @@ def _table(groups: Sequence[Row], columns: Columns) -> str:
 
 def _names(group: Row) -> list[str]:
     return [group["data"], model_name(group["encoder"], group["model"]), group["strategy"]]
-
-
-def _title(cell: Row) -> str:
-    return ", ".join([*_names(cell), *(f"{k} = {v}" for k, v in cell["options"].items())])
 
 
 def _at(tree: Any, path: Sequence[str]) -> Any:
@@ -269,12 +232,9 @@ def _number(value: float | None) -> str:
 def _test(found: Row) -> str:
     if found["difference"] is None:
         return "–"
-    p_value = "" if found["p_value"] is None else f", p {_p(found['p_value'])}"
+    p = found["p_value"]
+    p_value = "" if p is None else ", p < 0.001" if p < 0.001 else f", p = {p:.3f}"
     return f"{found['difference']:+.4f} [{found['ci_low']:+.4f}, {found['ci_high']:+.4f}]{p_value}"
-
-
-def _p(value: float) -> str:
-    return "< 0.001" if value < 0.001 else f"= {value:.3f}"
 
 
 def _escape(text: str) -> str:

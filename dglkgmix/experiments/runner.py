@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
 import math
 import os
@@ -11,15 +10,16 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from dglkgmix.errors import CheckpointError, StorageError
+from dglkgmix.atomic import storage_errors
+from dglkgmix.errors import CheckpointError
 from dglkgmix.experiments.execute import RUNS, Job
 from dglkgmix.experiments.plan import Plan
 from dglkgmix.experiments.pool import Outcome, run_tasks
 from dglkgmix.experiments.results import Results
 from dglkgmix.experiments.results_text import to_csv, to_markdown
-from dglkgmix.files import write_atomic
+from dglkgmix.files import LOCK, lock_folder, write_atomic
 
-SOURCE, LOCK, FAILURES = "dglkgmix-experiment.toml", ".lock", "failures"
+SOURCE, FAILURES = "dglkgmix-experiment.toml", "failures"
 Say = Callable[[str], None]
 
 
@@ -125,16 +125,9 @@ def _locked(out: Path) -> Iterator[None]:
                 f"{out}: not empty (it holds {foreign[0]!r}) and no experiment's folder; "
                 "choose another one"
             )
-    try:
+    with storage_errors(out):
         out.mkdir(parents=True, exist_ok=True)
-        descriptor = os.open(out / LOCK, os.O_RDWR | os.O_CREAT, 0o666)
-    except OSError as error:
-        raise StorageError(f"{out}: {error.strerror}") from error
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        os.close(descriptor)
-        raise CheckpointError(f"{out}: in use by another experiment") from None
+    descriptor = lock_folder(out, "experiment")
     try:
         yield
     finally:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Protocol
 
 from dglkgmix.config import Config
@@ -20,6 +19,7 @@ from dglkgmix.errors import ConfigError
 from dglkgmix.experiments import toml_files
 from dglkgmix.experiments.grid import Options, flatten, known_options, pop_recipe
 from dglkgmix.experiments.recipes import FOLDER
+from dglkgmix.paths import path_of, read_utf8
 
 _RANGE = ("low", "high", "log", "step")
 
@@ -71,11 +71,11 @@ def space_text(name: str) -> str:
         ConfigError: no such file, and no packaged space of that name.
     """
     if name in packaged_spaces():
-        return toml_files.read(FOLDER / "spaces" / f"{name}.toml")
-    if not name.endswith(".toml") and not Path(name).exists():
+        return read_utf8(FOLDER / "spaces" / f"{name}.toml")
+    if not name.endswith(".toml") and not path_of(name).exists():
         close = toml_files.close(name, packaged_spaces())
         raise ConfigError(f"{name}: neither a file nor a packaged search space{close}")
-    return toml_files.read(Path(name))
+    return read_utf8(name)
 
 
 def packaged_spaces() -> list[str]:

@@ -14,9 +14,9 @@ from dglkgmix.config import StrategyConfig
 from dglkgmix.evaluation.distances import embedding_distances
 from dglkgmix.evaluation.metrics import by_bin
 from dglkgmix.evaluation.rank_table import RankTable
+from dglkgmix.files import digest
 from dglkgmix.kg.degrees import DegreeBins
 from dglkgmix.kg.graph import KnowledgeGraph
-from dglkgmix.manifest import digest, digest_of_parts
 from dglkgmix.run import Run
 
 # One more whenever the content of a summary changes: those of an earlier one are made anew.
@@ -77,7 +77,7 @@ def graph_digest(kg: KnowledgeGraph) -> str:
     parts = ["\n".join(vocabulary).encode() for vocabulary in (kg.entities, kg.relations)]
     for triples in (kg.train, kg.valid, kg.test):
         parts += [len(triples).to_bytes(8, "little"), triples.contiguous().numpy().tobytes()]
-    return digest_of_parts(parts)
+    return digest(*parts)
 
 
 def environment() -> dict[str, Any]:

@@ -15,7 +15,10 @@ from dglkgmix.config.assembly import overridden
 from dglkgmix.config.checks import validate, validate_alone
 from dglkgmix.config.toml import differences, dumps
 from dglkgmix.errors import ConfigError, DependencyError, DglkgmixError, StorageError
+from dglkgmix.evaluation.account import account
+from dglkgmix.evaluation.model_scorer import ModelScorer
 from dglkgmix.evaluation.queries import evaluation_queries
+from dglkgmix.evaluation.rank_split import rank_split
 from dglkgmix.experiments.execute import load_graph, train_or_resume
 from dglkgmix.experiments.plan import digest, machine_free, pretraining_config, set_options, slug
 from dglkgmix.experiments.recipes import load_recipe
@@ -24,12 +27,13 @@ from dglkgmix.experiments.space import Space
 from dglkgmix.files import write_atomic
 from dglkgmix.kg.degrees import DegreeBins
 from dglkgmix.kg.graph import KnowledgeGraph
+from dglkgmix.passwords import hide_passwords
 from dglkgmix.run import Run
+from dglkgmix.sampling.seeds import derive
 from dglkgmix.training import launch
 from dglkgmix.training.defaults import resolve
 from dglkgmix.training.history import Row
 from dglkgmix.training.progress import Progress
-from dglkgmix.training.results import Result
 from dglkgmix.training.stages import MAIN
 
 Objective = Literal["mrr", "low", "mix"]
@@ -93,7 +97,8 @@ class Search:
             command line stand in it.
         out: folder of the trials' runs and of ``best.toml``.
         storage: an Optuna storage; None is a SQLite file in ``out``.
-        sampler_seed: of Optuna's sampler, for a search in one process that can be repeated.
+        sampler_seed: of Optuna's sampler, for a search in one process that can be repeated, also
+            in parts.
     """
 
     base: Config
@@ -126,22 +131,30 @@ class Search:
 
 
 def starting_point(
-    space: Space, source: str, recipe: str | None = None, overrides: Sequence[str] = ()
+    space: Space,
+    data: dict[str, Any],
+    recipe: str | None = None,
+    overrides: Sequence[str] = (),
 ) -> Config:
-    """The settings that trials start from: recipe, ``[settings]`` of the space, then overrides.
+    """The settings that trials start from: recipe, ``[settings]`` of the space, data, overrides.
+
+    Args:
+        space: what is searched over, and what all trials share.
+        data: ``data.source``, and the options that say how it is read.
+        recipe: a recipe's name, in place of the space's.
+        overrides: ``table.option=value`` strings.
 
     Raises:
         ConfigError: a value that an option cannot take, or an override of what is searched over.
     """
     name = recipe or space.recipe
     config = Config() if name is None else load_recipe(name)
-    options = space.settings | {"data.source": source}
-    config = set_options(config, options, where="[settings]")
+    config = set_options(config, space.settings | data, where="[settings]")
     validate(config)
     for option in (text.partition("=")[0].strip() for text in overrides):
         if option in space.choices:
             raise ConfigError(f"--set {option}: it is searched over, in [space]: leave it out")
-    config = overridden(config, overrides, ["data.source"])
+    config = overridden(config, overrides, data)
     validate_alone(config)
     return config
 
@@ -156,14 +169,14 @@ def search(
     """Run trials until the study has ``trials`` finished ones, those of other processes included.
 
     Several processes at the end of a search may finish a trial each, so that the study holds a
-    few more. Where the goal is the MRR, trials that have no hope are ended early; a bin's MRR is
-    not known before the end, and may rise where the whole split's falls. A trial that fails is
-    reported and counted; after each trial the best settings so far are written to ``best.toml``,
-    with ``overwrite`` in place of another search's.
+    few more. A trial that was interrupted does not count. Where the goal is the MRR, trials that
+    have no hope are ended early; a bin's MRR is not known before the end, and may rise where the
+    whole split's falls. A trial that fails is reported and counted; after each trial the best
+    settings so far are written to ``best.toml``, with ``overwrite`` in place of another search's.
 
     Returns:
-        ``study``, ``storage``, ``trials`` (finished), ``best`` (``number``, ``value``,
-        ``options``; None where no trial was completed) and ``recipe`` (the file).
+        ``study``, ``storage`` (its password hidden), ``trials`` (finished), ``best`` (``number``,
+        ``value``, ``options``; None where no trial was completed) and ``recipe`` (the file).
 
     Raises:
         DependencyError: Optuna is not installed.
@@ -178,7 +191,8 @@ def search(
     with _locked(plan.out / ".storage.lock"):
         claim(plan.out, plan.content, BEST, overwrite=overwrite)
     study = _study(optuna, plan)
-    while _finished(optuna, study) < trials:
+    while (done := _finished(optuna, study)) < trials:
+        study.sampler = _sampler(optuna, plan.sampler_seed, done)
         study.optimize(
             lambda trial: _trial(optuna, plan, kg, trial),
             n_trials=1,
@@ -194,19 +208,17 @@ def _trial(optuna: Any, plan: Search, kg: Any, trial: Any) -> float:
         validate(config)
         config = _with_shared_first_stage(plan, resolve(config, kg))
         observers = [_Pruner(optuna, trial)] if plan.goal.prunes else []
-        result = _run(plan, kg, config, trial.number, observers)
-        assert result.valid is not None  # noqa: S101 - the data passed the goal's check
-        return plan.goal.value(result.valid)
+        path = plan.run_folder(trial.number)
+        # A storage that was started anew counts from 0 again: an older run gives way.
+        launch.train(kg, config, path, overwrite=path.exists(), observers=observers)
+        scorer = ModelScorer(Run.open(path).model)
+        # Not the run's own figures: test triples, which filter those, must not steer a search.
+        table = rank_split(scorer, kg, "valid", known=kg.steering_index)
+        return plan.goal.value(account(table, DegreeBins()))
     except FAILURES as error:
         kind = "" if isinstance(error, DglkgmixError) else f"{type(error).__name__}: "
         trial.set_user_attr(ERROR, f"{kind}{error}")
         raise
-
-
-def _run(plan: Search, kg: Any, config: Settled, number: int, observers: list[_Pruner]) -> Result:
-    path = plan.run_folder(number)
-    # A storage that was started anew counts from 0 again: an older run gives way.
-    return launch.train(kg, config, path, overwrite=path.exists(), observers=observers)
 
 
 def _with_shared_first_stage(plan: Search, config: Settled) -> Settled:
@@ -247,16 +259,32 @@ def _study(optuna: Any, plan: Search) -> Any:
                 study_name=plan.study_name,
                 direction="maximize",
                 load_if_exists=True,
-                sampler=optuna.samplers.TPESampler(seed=plan.sampler_seed),
                 pruner=optuna.pruners.MedianPruner(n_startup_trials=5),
             )
     except Exception as error:
-        raise StorageError(f"{storage}: the study cannot be opened: {error}") from error
+        # Its cause may quote the storage's password, so it is no part of a traceback.
+        message = f"{storage}: the study cannot be opened: {error}"
+        raise StorageError(hide_passwords(message, storage)) from None
+
+
+def _sampler(optuna: Any, seed: int | None, done: int) -> Any:
+    """A sampler for the trial after ``done`` others; nothing else decides its draws.
+
+    So a search that was cut up draws what an undisturbed one does.
+    """
+    if seed is not None:
+        seed = derive(seed, "tune", done) % 2**32  # what NumPy's RandomState takes
+    return optuna.samplers.TPESampler(seed=seed)
 
 
 def _finished(optuna: Any, study: Any) -> int:
-    running = (optuna.trial.TrialState.RUNNING, optuna.trial.TrialState.WAITING)
-    return sum(trial.state not in running for trial in study.get_trials(deepcopy=False))
+    """Trials that ran to their end, were were pruned, or failed by an error of their own.
+
+    One that was interrupted has failed for Optuna, too, but no error is recorded with it.
+    """
+    states = optuna.trial.TrialState
+    ended = study.get_trials(deepcopy=False, states=(states.COMPLETE, states.PRUNED, states.FAIL))
+    return sum(trial.state != states.FAIL or ERROR in trial.user_attrs for trial in ended)
 
 
 def _report(optuna: Any, plan: Search, study: Any, trial: Any, say: Callable[[str], None]) -> None:
@@ -301,7 +329,7 @@ def _outcome(optuna: Any, plan: Search, study: Any) -> dict[str, Any]:
         _write_best(plan, study)
     return {
         "study": plan.study_name,
-        "storage": plan.storage or str(plan.out / STUDY),
+        "storage": hide_passwords(plan.storage or str(plan.out / STUDY), plan.storage or ""),
         "trials": _finished(optuna, study),
         "best": best and {"number": best.number, "value": best.value, "options": best.params},
         "recipe": str(plan.out / BEST) if best is not None else None,

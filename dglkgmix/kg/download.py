@@ -1,4 +1,8 @@
-"""One file over HTTP, into memory: bounded in size and in time, whole or an error."""
+"""One file over HTTP, into memory: bounded in size and in time, whole or an error.
+
+pooch bounds neither, and keeps a file before a digest that is not of its bytes can be checked, as
+:func:`dglkgmix.kg.catalog.lines_digest` is not.
+"""
 
 from __future__ import annotations
 

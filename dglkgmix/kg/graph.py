@@ -213,7 +213,18 @@ class KnowledgeGraph:
     @cached_property
     def known_index(self) -> TripleIndex:
         """Triples of all splits by query, both directions: what filtered ranking leaves out."""
-        rows = torch.cat([self.train, self.valid, self.test])
+        return self._index_of(self.train, self.valid, self.test)
+
+    @cached_property
+    def steering_index(self) -> TripleIndex:
+        """Triples of train and valid by query, both directions: the filter of what steers training.
+
+        Early stopping, selection, search and the fit of probabilities must not know the test split.
+        """
+        return self._index_of(self.train, self.valid)
+
+    def _index_of(self, *splits: Tensor) -> TripleIndex:
+        rows = torch.cat(splits)
         both = torch.cat([rows, self.reciprocate(rows, self.num_relations)])
         return TripleIndex.build(both, self.num_entities, self.num_query_relations)
 

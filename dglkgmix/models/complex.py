@@ -19,6 +19,8 @@ class ComplEx(Decoder):
         ConfigError: the dimensions differ or are odd.
     """
 
+    predicts_relations = True
+
     def __init__(self, entity_dim: int, relation_dim: int, input_dropout: float = 0.0) -> None:
         same_dim("complex", entity_dim, relation_dim)
         if entity_dim % 2:
@@ -33,6 +35,13 @@ class ComplEx(Decoder):
         real, imaginary = self.input_dropout(head).chunk(2, dim=1)
         along, across = relation.chunk(2, dim=1)
         parts = (real * along - imaginary * across, real * across + imaginary * along)
+        return torch.cat(parts, dim=1)
+
+    def relation_query(self, head: Tensor, tail: Tensor) -> Tensor:
+        """conj(h) t (B, D): Re(h r conj(t)) = Re(r conj(conj(h) t)); see the base class."""
+        real, imaginary = self.input_dropout(head).chunk(2, dim=1)
+        along, across = tail.chunk(2, dim=1)
+        parts = (real * along + imaginary * across, real * across - imaginary * along)
         return torch.cat(parts, dim=1)
 
     def squared_moduli(self, vectors: Tensor) -> Tensor:

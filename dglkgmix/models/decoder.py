@@ -30,6 +30,9 @@ class Decoder(nn.Module, ABC):
         sigmoid_is_probability: whether σ(score) can be read as one after binary cross-entropy.
         shares_relations: whether ``query`` gains from being given each distinct relation once.
         is_bilinear: whether ``score_all`` is ``query @ entities.T + bias``.
+        predicts_relations: whether there is a :meth:`relation_query`.
+        most_epochs: the ceiling of a training whose epochs nobody set.
+        long_vectors: whether tables start so long that Adam takes three times its own rate.
 
     The constructor's parameters are the options it reads: ``entity_dim``, ``relation_dim``, options
     of ``[model]`` and those that the class declares in ``Options``.
@@ -41,6 +44,9 @@ class Decoder(nn.Module, ABC):
     sigmoid_is_probability = True
     shares_relations = False
     is_bilinear = True
+    predicts_relations = False
+    most_epochs = 500
+    long_vectors = False
 
     arguments: dict[str, Any]
 
@@ -84,6 +90,18 @@ class Decoder(nn.Module, ABC):
     def _query(self, head: Tensor, relation: Tensor) -> Tensor:
         """Queries (B, Dq) of heads (B, De) and relations (B, Dr), row by row."""
 
+    def relation_query(self, head: Tensor, tail: Tensor) -> Tensor:
+        """Queries (B, Dr) of heads and tails (B, De), to be scored against relations (R, Dr).
+
+        ``relation_query(h, t) @ relations.T`` are the scores of (h, r, t) for each relation, less
+        what is the same for all relations of a row: softmax over relations does not see that.
+        Dropout on the head is as in ``query``; the per-entity bias is left out.
+
+        Raises:
+            ConfigError: scores of this decoder are no product with the relation.
+        """
+        raise ConfigError(f"{type(self).__name__} has no product with all relations")
+
     def score_all(self, query: Tensor, entities: Tensor, bias: Tensor | None = None) -> Tensor:
         """Scores (B, E) of each query (B, Dq) against all entities (E, De), with bias (E,)."""
         if bias is None:
@@ -125,6 +143,11 @@ class MatrixDecoder(Decoder):
     @abstractmethod
     def _product(self, head: Tensor, relation: Tensor, rows: Tensor | None) -> Tensor:
         """Queries (B, Dq) of heads (B, De) and the relations (U, Dr) that ``rows`` name."""
+
+
+def outer(left: Tensor, right: Tensor) -> Tensor:
+    """Outer products (B, De²) of rows of two (B, De)."""
+    return (left.unsqueeze(2) * right.unsqueeze(1)).flatten(1)
 
 
 def same_dim(name: str, entity_dim: int, relation_dim: int) -> None:

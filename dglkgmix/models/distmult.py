@@ -15,6 +15,8 @@ class DistMult(Decoder):
         ConfigError: the dimensions differ.
     """
 
+    predicts_relations = True
+
     def __init__(self, entity_dim: int, relation_dim: int, input_dropout: float = 0.0) -> None:
         same_dim("distmult", entity_dim, relation_dim)
         super().__init__(entity_dim, relation_dim)
@@ -23,3 +25,7 @@ class DistMult(Decoder):
     def _query(self, head: Tensor, relation: Tensor) -> Tensor:
         query: Tensor = self.input_dropout(head) * relation
         return query
+
+    def relation_query(self, head: Tensor, tail: Tensor) -> Tensor:
+        """Head times tail (B, D); see :meth:`Decoder.relation_query`."""
+        return self._query(head, tail)

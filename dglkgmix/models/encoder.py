@@ -74,7 +74,7 @@ class Encoder(nn.Module, ABC):
         nodes: Tensor | None = None,
         generator: torch.Generator | None = None,
     ) -> Vectors:
-        """Vectors of all entities, or in training of ``nodes`` alone where these are given.
+        """Vectors of all entities; in training an encoder may leave out all but ``nodes``.
 
         Args:
             hidden_edges: rows of ``kg.edges`` that, with their reciprocals, must not pass

@@ -51,12 +51,13 @@ class LinkPredictor(nn.Module):
             decoder = build_decoder(options)
             encoder = build_encoder(options, kg, decoder)
             model = cls(encoder, decoder, bias=options.bias)
-            model._start_tables()
+            with torch.no_grad():
+                if options.init_scale == "auto":
+                    decoder.start_tables(encoder.entity_table, encoder.relation_table)
+                else:
+                    for table in (encoder.entity_table, encoder.relation_table):
+                        nn.init.normal_(table, std=options.init_scale)
         return model
-
-    @torch.no_grad()
-    def _start_tables(self) -> None:
-        self.decoder.start_tables(self.encoder.entity_table, self.encoder.relation_table)
 
     @property
     def num_entities(self) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from torch import Tensor, nn
 
-from dglkgmix.models.decoder import MatrixDecoder, same_dim
+from dglkgmix.models.decoder import MatrixDecoder, outer, same_dim
 from dglkgmix.models.dropout import Dropout
 from dglkgmix.models.masked_product import masked_product
 
@@ -19,6 +19,8 @@ class RESCAL(MatrixDecoder):
         ConfigError: the configured dimensions differ.
     """
 
+    predicts_relations = True
+
     def __init__(self, entity_dim: int, relation_dim: int, input_dropout: float = 0.0) -> None:
         same_dim("rescal", entity_dim, relation_dim)
         super().__init__(entity_dim, entity_dim**2)
@@ -27,6 +29,10 @@ class RESCAL(MatrixDecoder):
     def _product(self, head: Tensor, relation: Tensor, rows: Tensor | None) -> Tensor:
         matrices = relation.view(-1, self.entity_dim, self.entity_dim)
         return masked_product(self.input_dropout(head), matrices, rows, 0.0)
+
+    def relation_query(self, head: Tensor, tail: Tensor) -> Tensor:
+        """Outer products of head and tail (B, De²); see :meth:`Decoder.relation_query`."""
+        return outer(self.input_dropout(head), tail)
 
     def start_tables(self, entities: Tensor, relations: Tensor) -> None:
         """Entities as everywhere; matrices that about keep a vector's length."""

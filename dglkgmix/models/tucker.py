@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from dglkgmix.models.batch_norm import BatchNorm
-from dglkgmix.models.decoder import MatrixDecoder
+from dglkgmix.models.decoder import MatrixDecoder, outer
 from dglkgmix.models.dropout import Dropout
 from dglkgmix.models.masked_product import masked_product
 
@@ -20,6 +20,7 @@ class TuckER(MatrixDecoder):
 
     bias_by_default = True
     two_dims = True
+    predicts_relations = True
 
     def __init__(
         self,
@@ -45,3 +46,16 @@ class TuckER(MatrixDecoder):
         p = self.matrix_dropout.p if self.matrix_dropout.active else 0.0
         query: Tensor = self.output_norm(masked_product(head, matrices, rows, p))
         return self.output_dropout.forward(query)
+
+    def relation_query(self, head: Tensor, tail: Tensor) -> Tensor:
+        """W ×₁ h ×₃ t (B, Dr); see :meth:`Decoder.relation_query`.
+
+        Both norms take their running statistics, as in evaluation: those of a batch hold for the
+        relations that it asks about, not for all. The hidden dropouts are left out.
+        """
+        norm = self.input_norm
+        scale = norm.weight * torch.rsqrt(norm.running_var + norm.eps)
+        head = self.input_dropout((head - norm.running_mean) * scale + norm.bias)
+        norm = self.output_norm
+        tail = tail * (norm.weight * torch.rsqrt(norm.running_var + norm.eps))
+        return outer(head, tail) @ self.core.flatten(1).T

@@ -16,8 +16,15 @@ from dglkgmix.kg.degrees import DegreeBins, readable
 from dglkgmix.report import sections
 from dglkgmix.report.blocks import Section
 from dglkgmix.report.figures.canvas import SERIES
-from dglkgmix.report.subject import Subject, popularity_table, read_subjects
-from dglkgmix.report.tables import number
+from dglkgmix.report.subject import (
+    Subject,
+    best_first,
+    isolated,
+    popularity_table,
+    read_subjects,
+    unique_names,
+)
+from dglkgmix.report.tables import number, percent
 from dglkgmix.run import Run
 
 MOST_RUNS = len(SERIES)
@@ -33,18 +40,19 @@ class Figure:
 
 
 def write_report(
-    runs: Sequence[Path], out: Path, *, split: str = "test", bins: DegreeBins | None = None
+    runs: Sequence[Path | Run], out: Path, *, split: str = "test", bins: DegreeBins | None = None
 ) -> None:
     """Write the page of one or several runs on the same data to ``out``.
 
     The first run is the one that others are compared with.
 
     Raises:
-        CheckpointError: a run that is missing, damaged or has not finished.
+        CheckpointError: a run that is missing, damaged or has no weights yet.
         DataError: runs on different data, or a split without triples.
         StorageError: ``out`` cannot be written.
     """
-    text = render([Run.open(path) for path in runs], split=split, bins=bins or DegreeBins())
+    opened = [run if isinstance(run, Run) else Run.open(run) for run in runs]
+    text = render(opened, split=split, bins=bins or DegreeBins())
     write_atomic(out, text.encode())
 
 
@@ -53,7 +61,7 @@ def render(runs: Sequence[Run], *, split: str, bins: DegreeBins) -> str:
     if not 1 <= len(runs) <= MOST_RUNS:
         raise ValueError(f"a page shows 1 to {MOST_RUNS} runs, not {len(runs)}")
     subjects = read_subjects(runs, split, bins)
-    align([s.table for s in subjects], [s.name for s in subjects])
+    align([s.table for s in subjects], unique_names([run.path for run in runs]))
     first = subjects[0].run
     yardstick = popularity_table(first.kg, split, first.config.runtime.block)
     text: str = _template().render(
@@ -89,15 +97,19 @@ def _sections(
 def _title(subjects: Sequence[Subject]) -> str:
     source = subjects[0].run.config.data.source
     names = ", ".join(s.name for s in subjects)
-    return f"{Path(source).name or 'a graph'}: {names}"
+    return f"{isolated(Path(source).name) or 'a graph'}: {names}"
 
 
 def _figures(subjects: Sequence[Subject], yardstick: RankTable, bins: DegreeBins) -> list[Figure]:
     """The best run's MRR, its rarest answers, and what degrees alone reach."""
-    best = max(subjects, key=lambda s: s.account["overall"]["mrr"])
+    best = best_first(subjects)[0]
     overall = best.account["overall"]
     interval = best.intervals["overall"]
-    ends = "" if interval is None else f"95 % interval {interval[0]:.3f} to {interval[1]:.3f}"
+    ends = (
+        ""
+        if interval is None
+        else f"{percent(0.95)} interval {interval[0]:.3f} to {interval[1]:.3f}"
+    )
     rare = [name for name in bins.names[:2] if best.account["bins"][name]["queries"]]
     queries = sum(best.account["bins"][name]["queries"] for name in rare)
     share = queries / overall["queries"]
@@ -108,7 +120,7 @@ def _figures(subjects: Sequence[Subject], yardstick: RankTable, bins: DegreeBins
     if queries:
         mrr = _pooled(best, rare)
         limit = bins.edges[:2][-1]
-        note = f"{share:.0%} of the queries: answers of degree below {limit}"
+        note = f"{percent(share)} of the queries: answers of degree below {limit}"
         found.append(Figure("MRR on rare facts", number(mrr), note))
     base = metrics.overall(yardstick)["mrr"]
     return [*found, Figure("MRR by degrees alone", number(base), "the yardstick to beat")]
@@ -130,5 +142,5 @@ def _template() -> Any:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters["readable"] = readable
+    environment.filters |= {"readable": readable, "percent": percent}
     return environment.get_template("report.html.j2")

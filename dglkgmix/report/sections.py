@@ -12,6 +12,7 @@ from dglkgmix.evaluation import metrics
 from dglkgmix.evaluation.rank_table import RankTable
 from dglkgmix.evaluation.significance import compare
 from dglkgmix.kg.degrees import DegreeBins, degree_summary
+from dglkgmix.kg.mirrors import mirror_warnings
 from dglkgmix.report import tables
 from dglkgmix.report.blocks import Block, Code, Fold, Grid, Queries, Row, Section, Text, picture
 from dglkgmix.report.examples import find_examples
@@ -27,7 +28,7 @@ from dglkgmix.report.figures import (
     tail_relation_degree,
     training_curves,
 )
-from dglkgmix.report.subject import Subject
+from dglkgmix.report.subject import Subject, best_first
 
 PACKAGES = ("dglkgmix", "torch", "dgl", "numpy", "pyarrow", "scipy")
 Subjects = Sequence[Subject]
@@ -52,7 +53,8 @@ def data_section(subject: Subject, bins: DegreeBins) -> Section:
         f"have a tail-relation degree below {strategy.threshold}; "
         f"{summary['without_partner']:,} of these share their tail with no other triple."
     )
-    blocks = (
+    blocks: tuple[Block, ...] = (
+        *(Text(f"Warning: {warning}.") for warning in mirror_warnings(kg)),
         Text(
             "Every triple makes two queries, one for its tail and one for its head. The "
             "tail-relation degree of a query is the number of training triples in which its answer "
@@ -83,6 +85,7 @@ def results_section(
         f"“{tables.YARDSTICK}” ranks answers by how often training has them with the relation."
     )
     blocks: tuple[Block, ...] = (
+        *(Text(f"Warning: {s.run.warning}") for s in subjects if not s.run.finished),
         Grid(tables.overall_table(subjects, yardstick), note),
         Row((figure, Grid(tables.bins_table(subjects, bins, yardstick)))),
         Fold("Heads and tails apart", (Grid(tables.directions_table(subjects)),)),
@@ -91,8 +94,8 @@ def results_section(
 
 
 def degree_section(subjects: Subjects) -> Section:
-    """The paper's Figure 2 for every run, the first one open."""
-    first, *others = subjects
+    """The paper's Figure 2 for every run, the best one open."""
+    first, *others = best_first(subjects)
     blocks: list[Block] = [
         Text(
             "MRR along the degrees of the given entity (“head”) and of the answer (“tail”). If the "
@@ -143,38 +146,46 @@ def relation_section(subjects: Subjects) -> Section:
 
 
 def calibration_section(subjects: Subjects, bins: DegreeBins) -> Section:
-    """The paper's error over degree bins, and probabilities before and after scaling."""
-    blocks: list[Block] = [
-        Text(
-            "Does a high score mean that a triple is true? Over degree bins, as in the KG-Mixup "
-            "paper: the gap between mean Hits@10 and mean σ(score) of the true answers."
-        ),
-        *(Text(warning) for warning in _warnings(subjects)),
-        Grid(tables.ece_table(subjects, bins)),
-    ]
+    """Probabilities before and after scaling, then the paper's error over degree bins."""
+    blocks: list[Block] = []
+    odd = ", ".join(s.name for s in subjects if not s.run.config.sigmoid_is_probability)
+    warning = f"Before scaling, σ(score) is no probability for: {odd}." if odd else ""
     scaled = [s for s in subjects if s.diagram]
     if scaled:
+        first, *others = best_first(scaled)
         blocks += [
             Text(
-                "Over probabilities: true triples against as many false ones, before and after "
-                "Platt scaling that was fitted on validation triples."
+                "Are eight of ten triples with probability 0.8 true? Measured on true triples and "
+                "as many false ones, before and after Platt scaling that was fitted on validation "
+                "triples. All three errors are best at 0."
             ),
-            Grid(tables.scaling_table(scaled)),
-            _scaling(scaled[0], bins),
-            *(Fold(f"The same for {s.name}", (_scaling(s, bins),)) for s in scaled[1:]),
+            Grid(tables.scaling_table(scaled), warning),
+            _scaling(first, bins),
+            *(Fold(f"The same for {s.name}", (_scaling(s, bins),)) for s in others),
         ]
+    blocks += [
+        Text(
+            "The calibration error of the KG-Mixup paper: the gap between mean Hits@10 and mean "
+            "σ(score) of the true answers in a degree bin. A small gap does not mean that "
+            "probabilities are right: it is also small where the model ranks hardly any answer in "
+            "the first ten and scores all of them low, as it may for rare facts."
+        ),
+        Grid(tables.ece_table(subjects, bins), warning),
+    ]
     return Section("calibration", "Calibration", tuple(blocks))
 
 
 def examples_section(subjects: Subjects, bins: DegreeBins) -> Section:
     """An easy and a hard query of every bin."""
-    first, *others = subjects
+    first, *others = best_first(subjects)
+    best = "The run with the highest MRR. " if others else ""
     blocks: list[Block] = [
         Text(
-            "From every degree bin one query that this run finds easy and one that it finds "
+            f"{best}From every degree bin one query that it finds easy and one that it finds "
             "hard (the quarter points of its ranks there), with its first guesses. Other answers "
             "that are known already are left out. Percentages tell a fact from a random false one "
-            "(see Calibration), not from its rivals here: several answers may have 99 %."
+            f"(see Calibration), not from its rivals here: several answers may have "
+            f"{tables.percent(0.99)}."
         ),
         Queries(find_examples(first, bins)),
         *(Fold(f"The same for {s.name}", (Queries(find_examples(s, bins)),)) for s in others),
@@ -284,7 +295,7 @@ def _scaling(subject: Subject, bins: DegreeBins) -> Row:
                 reliability.draw_reliability(series),
                 "Reliability diagram",
                 reliability.describe_reliability(series),
-                f"{subject.name}: on the dashed line, probabilities keep what they promise.",
+                f"{subject.name}: on the dashed line, probabilities are right.",
             ),
             picture(
                 f"{prefix}-ece",
@@ -295,13 +306,6 @@ def _scaling(subject: Subject, bins: DegreeBins) -> Row:
             ),
         )
     )
-
-
-def _warnings(subjects: Subjects) -> list[str]:
-    odd = [s.name for s in subjects if not s.run.config.sigmoid_is_probability]
-    if not odd:
-        return []
-    return [f"Before scaling, σ(score) is no probability for: {', '.join(odd)}."]
 
 
 def _differences(subjects: Subjects) -> Mapping[str, list[Any]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,7 +21,12 @@ from dglkgmix.evaluation.rank_table import RankTable
 from dglkgmix.evaluation.significance import mrr_intervals
 from dglkgmix.kg.degrees import DegreeBins
 from dglkgmix.kg.graph import KnowledgeGraph
+from dglkgmix.paths import readable
 from dglkgmix.run import Run
+
+_ISOLATE, _END_OF_ISOLATE = "\N{FIRST STRONG ISOLATE}", "\N{POP DIRECTIONAL ISOLATE}"
+# Bidirectional classes of Unicode: letters and digits, then marks that start such a text.
+_RIGHT_TO_LEFT = {"R", "AL", "AN", "RLE", "RLO", "RLI"}
 
 Diagram = dict[str, list[dict[str, float | int]]]
 
@@ -30,7 +36,7 @@ class Subject:
     """One run of a page.
 
     Attributes:
-        name: as the page calls it; unique on the page.
+        name: as the page calls it; unique on the page, :func:`isolated`.
         place: its number among the page's runs, from 0, which settles its colour.
         table: ranks of the split that the page is about.
         account: as ``dglkgmix evaluate --json``.
@@ -63,18 +69,18 @@ def read_subjects(runs: Sequence[Run], split: str, bins: DegreeBins) -> list[Sub
 
     Raises:
         DataError: the split holds no triples.
-        CheckpointError: a run that has not finished, or whose folder is damaged.
+        CheckpointError: a run that has no weights yet, or whose folder is damaged.
     """
     names = unique_names([run.path for run in runs])
     return [
-        _subject(run, name, i, split, bins)
+        _subject(run, isolated(name), i, split, bins)
         for i, (run, name) in enumerate(zip(runs, names, strict=True))
     ]
 
 
 def unique_names(paths: Sequence[Path]) -> list[str]:
     """The shortest ends of the paths that tell them apart; numbered where the paths are equal."""
-    parts = [path.resolve().parts for path in paths]
+    parts = [Path(readable(str(path.resolve()))).parts for path in paths]
     names = []
     for own in parts:
         depth = 1
@@ -91,6 +97,19 @@ def unique_names(paths: Sequence[Path]) -> list[str]:
     return names
 
 
+def isolated(name: str) -> str:
+    """``name`` for use within a text: its direction, if right to left, orders nothing around it."""
+    directions = set(map(unicodedata.bidirectional, name))
+    left_to_right = directions.isdisjoint(_RIGHT_TO_LEFT)
+    return name if left_to_right else f"{_ISOLATE}{name}{_END_OF_ISOLATE}"
+
+
+def best_first(subjects: Sequence[Subject]) -> list[Subject]:
+    """The run with the highest MRR, then the others in their order."""
+    best = max(subjects, key=lambda s: s.account["overall"]["mrr"])
+    return [best, *(s for s in subjects if s is not best)]
+
+
 def popularity_table(kg: KnowledgeGraph, split: str, block: int) -> RankTable:
     """Ranks by degrees alone, the yardstick that a model must beat."""
     return rank_split(PopularityScorer(kg), kg, split, block)
@@ -99,7 +118,6 @@ def popularity_table(kg: KnowledgeGraph, split: str, block: int) -> RankTable:
 def _subject(run: Run, name: str, place: int, split: str, bins: DegreeBins) -> Subject:
     if not len(run.kg.split(split)):
         raise DataError(f"{run.path}: its {split} split holds no triples to report on")
-    _ = run.metrics  # An interrupted run is refused before anything is computed.
     table = run.rank_table(split)
     encoder = run.model.encoder
     return Subject(

@@ -105,6 +105,9 @@ def data_table(summary: Mapping[str, int]) -> Table:
         "duplicates": "rows that repeat an earlier row of their split",
         "overlap": "triples in more than one split",
         "reciprocal_leakage": "test triples whose reverse is in training",
+        "valid_mirrors": "validation triples whose mirror is in training",
+        "test_mirrors": "test triples whose mirror is in training",
+        "inverse_pairs": "pairs of inverse relations",
         "self_loops": "training triples from an entity to itself",
         "entities_not_in_train": "entities without a training triple",
         "relations_not_in_train": "relations without a training triple",
@@ -237,7 +240,7 @@ def digests_table(subjects: Sequence[Subject]) -> Table:
         [
             run_cell(s),
             Cell(str(s.run.config.runtime.seed), ("number",)),
-            Cell(f"{s.run.metrics['best_epoch']:,}", ("number",)),
+            Cell(f"{s.run.metrics['best_epoch']:,}" if s.run.finished else DASH, ("number",)),
             Cell(hashlib.sha256(s.table.to_bytes()).hexdigest(), ("code", "digest")),
         ]
         for s in subjects
@@ -265,9 +268,14 @@ def ends(pair: tuple[float, float] | None) -> str:
     return "" if pair is None else f"{pair[0]:.3f}–{pair[1]:.3f}"
 
 
+def percent(share: float) -> str:
+    """``56 %``, which no line end separates."""
+    return f"{100 * share:.0f}\N{NO-BREAK SPACE}%"
+
+
 def with_share(count: int, total: int) -> str:
     """``1,234 (56 %)``."""
-    return f"{count:,} ({100 * count / total:.0f} %)" if total else f"{count:,}"
+    return f"{count:,} ({percent(count / total)})" if total else f"{count:,}"
 
 
 def p_value(value: float | None) -> str:

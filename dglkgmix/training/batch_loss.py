@@ -1,4 +1,4 @@
-"""The loss of a batch, L = L_KG + β L_Mix + penalties, for both regimes and every strategy."""
+"""The loss of a batch, L = L_KG + β L_Mix + penalties + w L_relation, in both regimes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from dglkgmix.models.encoder import Vectors
 from dglkgmix.models.link_predictor import LinkPredictor
 from dglkgmix.sampling.negatives import TripleBatch
 from dglkgmix.sampling.queries import QueryBatch
-from dglkgmix.training.losses import Offsets, Positives, l2, n3, reduced
+from dglkgmix.training.losses import Offsets, Positives, l2, n3, reduced, relation_prediction
 from dglkgmix.training.objectives import Objective, objective
 from dglkgmix.training.prepared import PreparedBatch, candidates, prepare
 from dglkgmix.training.scoring import TableVectors, bias_of, scores_of_candidates
@@ -24,7 +24,7 @@ class LossTerms:
     """What a batch costs. A part of a shared batch has its part of the losses, and whole counts.
 
     Attributes:
-        loss: scalar with a gradient, L_KG + β L_Mix + penalties.
+        loss: scalar with a gradient, L_KG + β L_Mix + penalties + w L_relation.
         kg_loss, synthetic_loss: scalars without one, L_KG and L_Mix (0 where nothing is mixed).
         positives: training triples of the batch.
         synthetic_samples: S.
@@ -72,6 +72,10 @@ def batch_loss(
     if training.n3 or training.l2:
         penalty = _penalty(model, vectors, batch.batch, training)
         loss = loss + reduced(penalty, batch.counts.positives, training.reduction)
+    if training.relation_prediction:
+        relations = _relation_prediction(model, vectors, batch.batch)
+        relations = reduced(relations, batch.counts.positives, training.reduction)
+        loss = loss + training.relation_prediction * relations
     return LossTerms(
         loss=loss,
         kg_loss=kg.detach(),
@@ -138,6 +142,24 @@ class _Scorer:
             return self.objective.of_products(query, table, bias, positives, offsets=offsets)
         scores = self.model.decoder.score_all(query, self.vectors.entities, bias)
         return self.objective.of_scores(scores, positives, offsets=offsets)
+
+
+def _relation_prediction(
+    model: LinkPredictor, vectors: Vectors, batch: QueryBatch | TripleBatch
+) -> Tensor:
+    """Σ over the batch's positives of original relations; a strategy's weights do not enter."""
+    count = len(vectors.relations) // 2
+    heads, relations = batch.heads, batch.relations
+    if isinstance(batch, QueryBatch):
+        heads, relations = heads[batch.rows], relations[batch.rows]
+    original = relations < count
+    return relation_prediction(
+        model.decoder,
+        vectors.entity(heads[original]),
+        vectors.entity(batch.tails[original]),
+        relations[original],
+        vectors.relations[:count],
+    )
 
 
 def _penalty(

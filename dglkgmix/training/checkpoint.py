@@ -6,59 +6,76 @@ damaged file is an error when it is read.
 
 from __future__ import annotations
 
-import io
 import json
-from typing import Any, BinaryIO
+import os
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
+import safetensors
+import safetensors.torch
 import torch
 from torch import Tensor
 
 from dglkgmix.errors import CheckpointError
-from dglkgmix.training.tensor_file import TensorFile, read_tensors
 
 _TENSOR = "$tensor"
 _PAIRS = "$pairs"
 # What comes of reading content that is no state, or a file that can no longer be read.
-_WRONG = (ValueError, KeyError, TypeError, RecursionError, OSError)
+_WRONG = (
+    safetensors.SafetensorError,
+    ValueError,
+    KeyError,
+    TypeError,
+    RecursionError,
+    OSError,
+)
 
 
-def pack(state: dict[str, Any]) -> TensorFile:
-    """``state``, nested dictionaries and lists of tensors and plain values, as file content.
+def pack(state: dict[str, Any]) -> Callable[[Path], None]:
+    """A function that writes ``state``, nested dictionaries and lists of tensors and plain values.
 
-    Tensors are not copied but read when the content is; tuples come back as lists.
+    Tensors on the CPU are not copied but read when the file is written; tuples come back as lists.
     """
     packer = _Packer()
     plain = json.dumps(packer.flatten(state, ""))
-    return TensorFile(packer.tensors, {"state": plain})
+    return lambda path: _save(packer.tensors, path, {"state": plain})
 
 
-def unpack(data: bytes | BinaryIO, where: str = "state") -> dict[str, Any]:
+def unpack(path: Path, where: str = "state") -> dict[str, Any]:
     """The state that :func:`pack` wrote.
 
     Raises:
         CheckpointError: content that is no such state; the message starts with ``where``.
     """
     try:
-        tensors, texts = read_tensors(_file(data))
-        state: dict[str, Any] = _restore(json.loads(texts["state"]), tensors)
+        with safetensors.safe_open(path, "pt") as file:
+            # In memory of their own: those of the file may not be aligned as new ones are.
+            tensors = {name: file.get_tensor(name).clone() for name in file.keys()}  # noqa: SIM118
+            plain = (file.metadata() or {})["state"]
+        state: dict[str, Any] = _restore(json.loads(plain), tensors)
     except _WRONG as error:
         raise CheckpointError(f"{where}: no complete state: {error}") from None
     return state
 
 
-def pack_weights(weights: dict[str, Tensor]) -> TensorFile:
-    """A model's weights alone, readable by any safetensors reader."""
-    return TensorFile(weights)
+def pack_weights(weights: dict[str, Tensor]) -> Callable[[Path], None]:
+    """A function that writes a model's weights alone, readable by any safetensors reader."""
+    return lambda path: _save(weights, path)
 
 
-def unpack_weights(data: bytes | BinaryIO, where: str = "weights") -> dict[str, Tensor]:
-    """The weights that :func:`pack_weights` wrote, on the CPU.
+def unpack_weights(source: bytes | Path, where: str = "weights") -> dict[str, Tensor]:
+    """The weights that :func:`pack_weights` wrote, on the CPU, from a file or its content.
 
     Raises:
         CheckpointError: content that is no safetensors file.
     """
     try:
-        return read_tensors(_file(data))[0]
+        if isinstance(source, bytes):
+            return safetensors.torch.load(source)
+        weights = safetensors.torch.load_file(source)
+        return {name: tensor.clone() for name, tensor in weights.items()}
     except _WRONG as error:
         raise CheckpointError(f"{where}: not a safetensors file: {error}") from None
 
@@ -93,6 +110,29 @@ def copy_weights(
     return place
 
 
+def _save(tensors: dict[str, Tensor], path: Path, texts: dict[str, str] | None = None) -> None:
+    """Write tensors, each on its own, also those that share memory.
+
+    Raises:
+        OSError: as the system says.
+    """
+    seen: set[int] = set()
+    own = {}
+    for name, tensor in tensors.items():
+        own[name] = tensor.detach().cpu().contiguous()
+        place = own[name].untyped_storage().data_ptr()
+        if place in seen:
+            own[name] = own[name].clone()
+        seen.add(place)
+    try:
+        safetensors.torch.save_file(own, path, metadata=texts)
+    except safetensors.SafetensorError as error:
+        number = re.search(r"os error (\d+)", str(error))
+        if number is None:
+            raise
+        raise OSError(int(number[1]), os.strerror(int(number[1]))) from error
+
+
 class _Packer:
     """Replaces tensors in nested values by their names, and collects them."""
 
@@ -125,7 +165,3 @@ def _restore(value: Any, tensors: dict[str, Tensor]) -> Any:
     if _PAIRS in value:
         return {key: _restore(x, tensors) for key, x in value[_PAIRS]}
     return {key: _restore(x, tensors) for key, x in value.items()}
-
-
-def _file(data: bytes | BinaryIO) -> BinaryIO:
-    return io.BytesIO(data) if isinstance(data, bytes) else data

@@ -19,6 +19,7 @@ from dglkgmix.config import (
 )
 from dglkgmix.config.classes import find
 from dglkgmix.kg.graph import KnowledgeGraph
+from dglkgmix.models.decoder import Decoder
 from dglkgmix.training.device import pick_device, pick_precision
 
 # Edges M, reciprocal ones included, below which a graph counts as small.
@@ -51,16 +52,22 @@ def entity_dim(num_edges: int) -> int:
     return 128 if num_edges < _SMALL else 200
 
 
-def epochs(num_edges: int) -> int:
-    """A ceiling that early stopping seldom lets a training reach; about 3·10⁷ triples."""
-    return max(20, min(500, round(3e7 / max(num_edges, 1))))
+def epochs(num_edges: int, decoder: type[Decoder]) -> int:
+    """A ceiling that early stopping seldom lets a training reach; about 3·10⁷ triples.
+
+    Fewer for a decoder whose epochs are slow.
+    """
+    return max(20, min(decoder.most_epochs, round(3e7 / max(num_edges, 1))))
 
 
-def learning_rate(optimizer: str, num_edges: int) -> float:
-    """Adam's own 0.001, three times that on small graphs, whose epochs have few steps."""
+def learning_rate(optimizer: str, num_edges: int, decoder: type[Decoder]) -> float:
+    """Adam's own 0.001, three times that on small graphs, whose epochs have few steps.
+
+    Three times that also for a decoder that asks for it.
+    """
     if optimizer == "adagrad":
         return 0.01
-    return 0.003 if num_edges < _SMALL else 0.001
+    return 0.003 if num_edges < _SMALL or decoder.long_vectors else 0.001
 
 
 def batch_size(regime: str, whole_graph: bool, size: int) -> int:
@@ -106,11 +113,13 @@ def _training(training: TrainingConfig, config: Config, kg: KnowledgeGraph) -> T
     queries = len(kg.train_index.heads)
     size = queries if training.regime == "1-n" else kg.num_edges
     whole_graph = find("encoder", config.model.encoder).passes_whole_graph
+    decoder = find("decoder", config.model.decoder)
     return dataclasses.replace(
         training,
-        epochs=_settle(training.epochs, epochs(kg.num_edges)),
+        epochs=_settle(training.epochs, epochs(kg.num_edges, decoder)),
         batch_size=_settle(training.batch_size, batch_size(training.regime, whole_graph, size)),
-        lr=_settle(training.lr, learning_rate(training.optimizer, kg.num_edges)),
+        lr_decay=_settle(training.lr_decay, 0.5 if training.schedule == "plateau" else 1.0),
+        lr=_settle(training.lr, learning_rate(training.optimizer, kg.num_edges, decoder)),
         smoothing_mass=_settle(training.smoothing_mass, training.label_smoothing),
         negatives=_settle(training.negatives, max(1, min(100, kg.num_entities - 1))),
         validate_every=_settle(training.validate_every, validate_every(kg.num_edges)),

@@ -12,7 +12,7 @@ class EarlyStopping:
 
     Attributes:
         patience: validations without a new best that end a training; 0 never does.
-        best: the highest validation MRR, a fraction; None before the first validation.
+        best: the highest value of what ``training.select`` names; None before the first validation.
         best_epoch: its epoch, 1-based; 0 before the first validation.
         count: validations since the best.
     """

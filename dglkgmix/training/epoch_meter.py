@@ -11,6 +11,9 @@ from torch import Tensor
 from dglkgmix.errors import NumericError
 from dglkgmix.training.batch_loss import LossTerms
 from dglkgmix.training.history import Row
+from dglkgmix.training.stage_state import Validation
+
+ADVICE = "train again with a smaller --lr, or with --set training.clip=1"
 
 
 class EpochMeter:
@@ -42,7 +45,7 @@ class EpochMeter:
         if len(self._waiting) == self._interval:
             self._read()
 
-    def row(self, *, valid_mrr: float | None, averaged: int) -> Row:
+    def row(self, *, valid: Validation | None, averaged: int) -> Row:
         """The epoch as a row of the history; its seconds end here."""
         self._read()
         loss, kg_loss, synthetic_loss, norms = zip(*self._figures, strict=True)
@@ -60,8 +63,9 @@ class EpochMeter:
             gradient_norm=sum(norms) / count,
             gradient_norm_max=max(norms),
             seconds=time.perf_counter() - self._start,
-            valid_mrr=valid_mrr,
+            valid_mrr=None if valid is None else valid.mrr,
             averaged=averaged,
+            valid_goal=None if valid is None else valid.goal,
         )
 
     def finish(self) -> None:
@@ -81,5 +85,5 @@ class EpochMeter:
     def _complaint(self, what: str, value: float) -> str:
         return (
             f"the {what} is {value} in epoch {self._epoch}, batch {len(self._figures)} of stage "
-            f"{self._stage!r}: train again with a smaller --lr, or with --set training.clip=1"
+            f"{self._stage!r}: {ADVICE}"
         )

@@ -21,7 +21,8 @@ class Row:
     norm is taken over all parameters before clipping, its mean and maximum over the batches.
     ``positives`` counts positive terms, ``seconds`` the epoch with its validation. ``averaged``
     is the number of models in the running average, ``valid_mrr`` a fraction or None where nothing
-    was validated.
+    was validated; its ranks are filtered by train and valid alone. ``valid_goal`` is the value
+    that early stopping and selection follow (``training.select``): with "mrr" the same number.
     """
 
     stage: str
@@ -38,6 +39,7 @@ class Row:
     seconds: float
     valid_mrr: float | None = None
     averaged: int = 0
+    valid_goal: float | None = None
 
 
 COLUMNS = tuple(field.name for field in fields(Row))
@@ -54,7 +56,7 @@ def to_csv(rows: Iterable[Row]) -> bytes:
 
 
 def from_csv(data: bytes, where: str = "history.csv") -> list[dict[str, Any]]:
-    """Read :func:`to_csv` back as dictionaries.
+    """Read :func:`to_csv` back as dictionaries; 0.1.0 had no ``valid_goal``, which is None then.
 
     Raises:
         CheckpointError: other columns, or fields that are no numbers; starts with ``where``.
@@ -64,9 +66,9 @@ def from_csv(data: bytes, where: str = "history.csv") -> list[dict[str, Any]]:
         rows = [{key: _parse(key, text) for key, text in row.items()} for row in reader]
     except (ValueError, TypeError, csv.Error) as error:
         raise CheckpointError(f"{where}: {error}") from None
-    if tuple(reader.fieldnames or ()) != COLUMNS:
+    if tuple(reader.fieldnames or ()) not in (COLUMNS, COLUMNS[:-1]):
         raise CheckpointError(f"{where}: columns are {reader.fieldnames}, not {list(COLUMNS)}")
-    return rows
+    return [dict.fromkeys(COLUMNS) | row for row in rows]
 
 
 def to_rows(values: Iterable[dict[str, Any]]) -> list[Row]:

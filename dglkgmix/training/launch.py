@@ -11,11 +11,11 @@ import torch
 from dglkgmix.config import Config, Settled
 from dglkgmix.config.toml import merge
 from dglkgmix.errors import ConfigError
-from dglkgmix.files import RunFolder
+from dglkgmix.files import MANIFEST, RunFolder
 from dglkgmix.kg.graph import KnowledgeGraph
-from dglkgmix.manifest import MANIFEST
 from dglkgmix.models.decoder import Decoder
 from dglkgmix.models.encoder import Encoder
+from dglkgmix.paths import path_of
 from dglkgmix.spectator import Spectator
 from dglkgmix.training import run_files
 from dglkgmix.training.memory import check_memory
@@ -114,7 +114,7 @@ def restarted(out: str | Path, world: World) -> bool:
     run is its own, and another's run stays as safe as it is from a first attempt.
     """
     own = False
-    if world.main and world.attempt and (Path(out) / MANIFEST).exists():
+    if world.main and world.attempt and (path_of(out) / MANIFEST).exists():
         folder = RunFolder.open(out)
         own = folder.has(run_files.JOB) and folder.read(run_files.JOB) == job().encode()
     return bool(world.agreed(own))
@@ -137,9 +137,9 @@ def resume(
     """Go on from the last complete state of a run folder as :func:`opened` gives it, or from the
     start without one.
 
-    On the CPU, and with the recorded numbers of threads and processes, the result is that of an
-    uninterrupted training to the bit. A finished run goes on where ``config`` allows it more
-    epochs.
+    On the CPU of the same machine, with the same versions and the recorded numbers of threads and
+    processes, the result has the bits of an uninterrupted training. A finished run goes on where
+    ``config`` allows it more epochs.
 
     Raises:
         ConfigError: options that make no sense, or another length that would change nothing.

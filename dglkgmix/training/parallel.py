@@ -27,7 +27,6 @@ from dglkgmix.config.toml import dumps
 from dglkgmix.errors import ConfigError
 from dglkgmix.kg.graph import SPLITS, KnowledgeGraph
 from dglkgmix.training.batch_loss import LossTerms
-from dglkgmix.training.optimizer import values_of
 from dglkgmix.world import ALONE, Processes, World, connections
 
 # What torchrun tells each process; without all of them a process is alone.
@@ -124,7 +123,7 @@ def add_up(terms: LossTerms, model: nn.Module, world: World) -> LossTerms:
     if world.size == 1:
         return terms
     figures = torch.stack([terms.loss.detach(), terms.kg_loss, terms.synthetic_loss])
-    gradients = [values_of(p.grad) for p in model.parameters() if p.grad is not None]
+    gradients = [p.grad for p in model.parameters() if p.grad is not None]
     world.add_up(*gradients, figures)
     loss, kg_loss, synthetic_loss = figures
     return dataclasses.replace(terms, loss=loss, kg_loss=kg_loss, synthetic_loss=synthetic_loss)

@@ -103,7 +103,7 @@ class BarProgress(Progress):
         # What validation and a changing number of batches leave uneven is made good here.
         self._bar.n = row.epoch * self._batches
         if row.valid_mrr is not None:
-            self._valid = f"valid MRR {row.valid_mrr:.4f}"
+            self._valid = _valid(row)
         parts = [_losses(row), f"{self._clock.speed(row):,.0f} triples/s", self._valid]
         self._bar.set_postfix_str(", ".join(part for part in parts if part))
 
@@ -144,8 +144,13 @@ class _Clock:
         left = self.elapsed / self._epochs * (epochs - row.epoch)
         parts = [_losses(row), f"{self.speed(row):,.0f} triples/s"]
         if row.valid_mrr is not None:
-            parts.append(f"valid MRR {row.valid_mrr:.4f}")
+            parts.append(_valid(row))
         return "  ".join([*parts, f"{_duration(left)} left"])
+
+
+def _valid(row: Row) -> str:
+    goal = "" if row.valid_goal in (None, row.valid_mrr) else f" (goal {row.valid_goal:.4f})"
+    return f"valid MRR {row.valid_mrr:.4f}{goal}"
 
 
 def _losses(row: Row) -> str:

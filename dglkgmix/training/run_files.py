@@ -121,7 +121,7 @@ def read_tables(path: str | Path) -> Tables:
     Raises:
         CheckpointError: no run, a damaged one or one that has not finished.
     """
-    folder = RunFolder.open(Path(path))
+    folder = RunFolder.open(path)
     if not folder.has(MODEL):
         raise CheckpointError(f"{path}: the run has not finished: {MODEL} is not there yet")
     weights = read_weights(folder)
@@ -140,8 +140,7 @@ def read_weights(folder: RunFolder) -> dict[str, Tensor]:
     Raises:
         CheckpointError: the file is missing or damaged.
     """
-    with folder.reading(MODEL) as file:
-        return checkpoint.unpack_weights(file, str(folder.path / MODEL))
+    return checkpoint.unpack_weights(folder.checked(MODEL), str(folder.path / MODEL))
 
 
 def given_tables(config: Config, kg: KnowledgeGraph) -> Tables | None:
@@ -253,9 +252,9 @@ def _parquet(table: pa.Table) -> bytes:
 
 def _read(folder: RunFolder, name: str, columns: list[str]) -> pa.Table:
     try:
-        table = read_checked(io.BytesIO(folder.read(name)))
+        table = read_checked(pa.py_buffer(folder.read(name)), folder.path / name)
     except DataError as error:
-        raise CheckpointError(f"{folder.path / name}: not a Parquet file: {error}") from None
+        raise CheckpointError(str(error)) from None
     missing = [column for column in columns if column not in table.column_names]
     if missing:
         raise CheckpointError(f"{folder.path / name}: column {missing[0]!r} is missing")

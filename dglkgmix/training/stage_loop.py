@@ -10,6 +10,8 @@ from typing_extensions import Never
 
 from dglkgmix.config import RuntimeConfig, TrainingConfig
 from dglkgmix.config.classes import find
+from dglkgmix.config.goal import MRR
+from dglkgmix.errors import NumericError
 from dglkgmix.evaluation.model_scorer import ModelScorer
 from dglkgmix.evaluation.queries import EvalQueries, evaluation_queries
 from dglkgmix.evaluation.ranking import rank
@@ -19,14 +21,15 @@ from dglkgmix.sampling.negatives import TripleBatch, TripleBatches
 from dglkgmix.sampling.queries import QueryBatch, QueryBatches
 from dglkgmix.sampling.seeds import derive
 from dglkgmix.training.batch_loss import LossTerms, batch_loss
-from dglkgmix.training.epoch_meter import EpochMeter
+from dglkgmix.training.epoch_meter import ADVICE, EpochMeter
+from dglkgmix.training.goal import goal_weights
 from dglkgmix.training.history import Row
 from dglkgmix.training.optimizer import clip_gradients
 from dglkgmix.training.parallel import add_up
 from dglkgmix.training.prepared import prepare
 from dglkgmix.training.progress import Progress
 from dglkgmix.training.shares import share
-from dglkgmix.training.stage_state import Selection, StageState
+from dglkgmix.training.stage_state import Selection, StageState, Validation
 from dglkgmix.training.strategies import Strategy
 from dglkgmix.training.strategies.weighted import Weighted
 from dglkgmix.world import ALONE, World
@@ -68,6 +71,9 @@ class StageLoop:
         self._batches = _batches(kg, stage.training)
         self._device = torch.device(runtime.device)
         self._valid = evaluation_queries(kg, "valid")
+        self._goal: Tensor | None = None
+        if stage.training.select != MRR and len(self._valid):
+            self._goal = goal_weights(stage.training.select, kg, self._valid)
 
     def __len__(self) -> int:
         """Batches of an epoch."""
@@ -86,8 +92,8 @@ class StageLoop:
             self._batch(batch, meter)
         meter.finish()
         self.work.end_epoch()
-        mrr = self._validate() if self._is_due(epoch) else None
-        return meter.row(valid_mrr=mrr, averaged=self.work.averaging.count)
+        valid = self._validate() if self._is_due(epoch) else None
+        return meter.row(valid=valid, averaged=self.work.averaging.count)
 
     def select(self) -> Selection:
         """The stage's result.
@@ -98,7 +104,7 @@ class StageLoop:
         late = None
         if self.work.has_news:
             self._refresh()
-            late = self._mrr() if len(self._valid) else None
+            late = self._validation() if len(self._valid) else None
         return self.work.select(late)
 
     def _draw(self, epoch: int) -> Iterator[Batch]:
@@ -123,10 +129,9 @@ class StageLoop:
         model, stage = self.work.model, self.work.stage
         item = prepare(batch, self.strategy, stage.training, self.kg.num_entities)
         # What the whole batch asks for is hidden in every process, as it is in a single one.
-        hidden, nodes = item.hidden_edges, self.work.nodes(item)
+        hidden = item.hidden_edges
         item = share(item, self._world)
-        if model.encoder.fanout:
-            nodes = item.nodes()
+        nodes = item.nodes() if model.encoder.fanout else None
         with torch.autocast(
             self._device.type, torch.bfloat16, enabled=self._runtime.precision == "bf16"
         ):
@@ -137,17 +142,30 @@ class StageLoop:
         every = self.work.stage.training.validate_every
         return len(self._valid) > 0 and epoch % every == 0 and self.work.has_news
 
-    def _validate(self) -> float:
+    def _validate(self) -> Validation:
         self._refresh()
-        mrr = self._mrr()
-        self.work.record(mrr)
-        return mrr
+        valid = self._validation()
+        self.work.record(valid.goal)
+        return valid
 
-    def _mrr(self) -> float:
-        """Filtered MRR of the candidate over both directions of the validation split."""
-        block, world = self._runtime.block, self._world
-        mrr = mean_reciprocal_rank(self.work.candidate, self.kg, self._valid, block, world)
-        return world.agreed(mrr)
+    def _validation(self) -> Validation:
+        """Of the candidate, over both directions of the validation split.
+
+        Raises:
+            NumericError: a score is not finite, naming stage and epoch.
+        """
+        work, block, world = self.work, self._runtime.block, self._world
+        try:
+            found = reciprocal_ranks(work.candidate, self.kg, self._valid, block, world)
+        except NumericError as error:
+            raise NumericError(
+                f"the validation after epoch {work.epoch} of stage {work.stage.name!r} failed: "
+                f"{error} Then {ADVICE}"
+            ) from None
+        mrr = world.agreed(float(found.mean()))
+        if self._goal is None:
+            return Validation(mrr, mrr)
+        return Validation(mrr, world.agreed(float(found @ self._goal)))
 
     def _refresh(self) -> None:
         if self.work.averaging.count:
@@ -170,17 +188,20 @@ class StageLoop:
             yield queries[:, rows[self._world.part(len(rows))]].to(self._device)
 
 
-def mean_reciprocal_rank(
+def reciprocal_ranks(
     model: LinkPredictor,
     kg: KnowledgeGraph,
     queries: EvalQueries,
     block: int,
     world: World = ALONE,
-) -> float:
-    """Filtered MRR of ``model``, a mean over queries, which the processes of ``world`` share."""
-    scorer, known = ModelScorer(model), kg.known_index
+) -> Tensor:
+    """1/rank (Q,), float64, of queries that the processes of ``world`` share.
+
+    Ranks are filtered by train and valid alone: test triples must not steer a training.
+    """
+    scorer, known = ModelScorer(model), kg.steering_index
     ranks = rank(scorer, queries, known, block=block, candidates=kg.node_types, world=world)
-    return float(ranks.rank.reciprocal().mean())
+    return ranks.rank.reciprocal()
 
 
 def _batches(kg: KnowledgeGraph, training: TrainingConfig[Never]) -> QueryBatches | TripleBatches:

@@ -13,12 +13,18 @@ from dglkgmix.models.link_predictor import LinkPredictor
 from dglkgmix.training.averaging import Averaging
 from dglkgmix.training.checkpoint import copy_weights, load_weights
 from dglkgmix.training.early_stopping import EarlyStopping
-from dglkgmix.training.optimizer import build_decay, build_optimizer, learning_rate
-from dglkgmix.training.prepared import PreparedBatch
-from dglkgmix.training.row_adam import RowAdam
+from dglkgmix.training.optimizer import build_optimizer, build_schedule, learning_rate
 from dglkgmix.training.stages import Stage
 
 Weights = dict[str, Tensor]
+
+
+@dataclass(frozen=True)
+class Validation:
+    """MRR over all validation queries, and the value that selection follows; fractions."""
+
+    mrr: float
+    goal: float
 
 
 @dataclass(frozen=True)
@@ -28,14 +34,15 @@ class Selection:
     Attributes:
         weights: of the selected epoch, on the CPU.
         epoch: that epoch, 1-based.
-        mrr: its filtered validation MRR, or None where there is no validation split.
-        late: the MRR of a validation after the last epoch that the schedule did not ask for.
+        goal: its value on the validation split of what ``training.select`` names, or None where
+            there are no validation triples.
+        late: a validation after the last epoch that ``validate_every`` did not ask for.
     """
 
     weights: Weights
     epoch: int
-    mrr: float | None
-    late: float | None = None
+    goal: float | None
+    late: Validation | None = None
 
 
 class StageState:
@@ -49,7 +56,7 @@ class StageState:
     def __init__(self, stage: Stage, model: LinkPredictor) -> None:
         self.stage, self.model = stage, model
         self.optimizer = build_optimizer(model, stage.training)
-        self._decay = build_decay(self.optimizer, stage.training)
+        self._schedule = build_schedule(self.optimizer, stage.training)
         self.averaging = Averaging(model, self.optimizer, stage.swa)
         self.stopping = EarlyStopping(stage.training.patience)
         self.epoch = 0
@@ -71,20 +78,9 @@ class StageState:
         """The model that is validated, selected and saved: the average once there is one."""
         return self.averaging.model if self.averaging.count else self.model
 
-    def nodes(self, item: PreparedBatch) -> Tensor | None:
-        """Entities of a batch that alone are read, now up to date; None where all may be."""
-        if not isinstance(self.optimizer, RowAdam):
-            return None
-        nodes = item.nodes()
-        if nodes is not None:
-            self.optimizer.catch_up(nodes)
-        return nodes
-
     def end_epoch(self) -> None:
-        """Count the epoch; average, or decay the rate while nothing has been averaged."""
+        """Count the epoch; average, or change the rate while nothing has been averaged."""
         self.epoch += 1
-        if isinstance(self.optimizer, RowAdam):
-            self.optimizer.settle()
         if self.averaging.is_due(self.epoch):
             first = not self.averaging.count
             self.averaging.update()
@@ -92,8 +88,8 @@ class StageState:
                 # What came before averaging no longer competes (method, "SWA").
                 self.stopping.restart()
                 self.best = None
-        elif not self.averaging.count:
-            self._decay.step()
+        elif not self.averaging.count and self.stage.training.schedule != "plateau":
+            self._schedule.step()
 
     @property
     def has_news(self) -> bool:
@@ -102,22 +98,31 @@ class StageState:
             return self.averaging.count > self.averaging.validated
         return self.epoch > self.validated
 
-    def record(self, mrr: float) -> None:
-        """Take the validation of the current candidate."""
+    def record(self, goal: float) -> None:
+        """Take the validation of the current candidate; on a plateau, lower the rate."""
+        training = self.stage.training
         self.validated = self.epoch
         self.averaging.validated = self.averaging.count
-        if self.stopping.update(self.epoch, mrr):
+        if self.stopping.update(self.epoch, goal):
             self.best = copy_weights(self.candidate, self.best)
+        elif (
+            training.schedule == "plateau"
+            and not self.averaging.count
+            and self.stopping.count % training.lr_patience == 0
+        ):
+            self._schedule.step()
 
-    def select(self, late: float | None) -> Selection:
+    def select(self, late: Validation | None) -> Selection:
         """The stage's result, without changing the state.
 
         Args:
-            late: MRR of the current candidate where the schedule left it unvalidated.
+            late: of the current candidate where ``validate_every`` left it out.
         """
         best = self.stopping.best
-        if best is None or self.best is None or (late is not None and late > best):
-            return Selection(copy_weights(self.candidate), self.epoch, late, late)
+        if best is None or self.best is None or (late is not None and late.goal > best):
+            return Selection(
+                copy_weights(self.candidate), self.epoch, late.goal if late else None, late
+            )
         return Selection(self.best, self.stopping.best_epoch, best, late)
 
     def state(self) -> dict[str, Any]:
@@ -128,7 +133,7 @@ class StageState:
             "validated": self.validated,
             "model": self.model.state_dict(),
             "optimizer": self.optimizer.state_dict(),
-            "decay": {key: self._decay.state_dict()[key] for key in _DECAY_KEYS},
+            "decay": {key: self._schedule.state_dict()[key] for key in _SCHEDULE_KEYS},
             "averaging": self.averaging.state(),
             "stopping": self.stopping.state(),
             "best": self.best,
@@ -144,7 +149,7 @@ class StageState:
             self.epoch, self.validated = state["epoch"], state["validated"]
             load_weights(self.model, state["model"], where)
             self.optimizer.load_state_dict(state["optimizer"])
-            self._decay.load_state_dict(state["decay"])
+            self._schedule.load_state_dict(state["decay"])
             self.averaging.load(state["averaging"])
             self.stopping.load(state["stopping"])
             self.best = state["best"]
@@ -154,7 +159,8 @@ class StageState:
             raise CheckpointError(f"{where}: not the state of this training: {error!r}") from None
 
 
-_DECAY_KEYS = ("last_epoch", "_step_count", "_last_lr", "base_lrs", "gamma")
+# γ and the number of epochs belong to the configuration.
+_SCHEDULE_KEYS = ("last_epoch", "_step_count", "_last_lr", "base_lrs")
 
 
 @torch.no_grad()

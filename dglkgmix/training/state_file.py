@@ -54,8 +54,7 @@ class StateFile:
         if not self._folder.has(run_files.STATE):
             return None
         where = str(self._folder.path / run_files.STATE)
-        with self._folder.reading(run_files.STATE) as file:
-            state = checkpoint.unpack(file, where)
+        state = checkpoint.unpack(self._folder.checked(run_files.STATE), where)
         if state.get("format") != FORMAT:
             raise CheckpointError(
                 f"{where}: format {state.get('format')}, this version reads {FORMAT}"

@@ -12,7 +12,9 @@ from typing_extensions import Never
 
 from dglkgmix.config import Config, RuntimeConfig, Settled
 from dglkgmix.config.checks import validate, validate_for
+from dglkgmix.config.goal import MRR
 from dglkgmix.errors import CheckpointError, NumericError
+from dglkgmix.evaluation.queries import evaluation_queries
 from dglkgmix.files import RunFolder
 from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.models.batch_norm import share_statistics
@@ -21,6 +23,7 @@ from dglkgmix.sampling.seeds import derive
 from dglkgmix.training import checkpoint, run_files
 from dglkgmix.training.defaults import resolve
 from dglkgmix.training.device import seeded, use_threads
+from dglkgmix.training.goal import goal_weights
 from dglkgmix.training.history import Row, to_csv, to_rows
 from dglkgmix.training.memory import fitting_block
 from dglkgmix.training.parallel import check_devices, check_inputs
@@ -90,6 +93,8 @@ class Trainer:
         validate(config)
         settled = resolve(config, kg)
         validate_for(settled, kg)
+        if settled.training.select != MRR:
+            goal_weights(settled.training.select, kg, evaluation_queries(kg, "valid"))
         return settled
 
     def fit(self) -> Result:
@@ -113,8 +118,10 @@ class Trainer:
                 model,
                 selection,
                 history=self._history,
+                epoch_limit=self.config.training.epochs,
                 block=runtime.block,
                 coverage=self._coverage,
+                select=self.config.training.select,
                 world=self._world,
             )
 
@@ -125,7 +132,7 @@ class Trainer:
         return run_files.given_tables(self.config, self.kg)
 
     def _fitting(self, runtime: RuntimeConfig[Never]) -> RuntimeConfig[Never]:
-        """Smaller blocks of scores where memory is short: the ranks stay the same."""
+        """Smaller blocks of scores where memory is short; they change no rank."""
         neighbours = self._world.neighbours
         block = self._world.smallest(fitting_block(runtime.block, self._device, neighbours))
         if block < runtime.block:
@@ -171,11 +178,12 @@ class Trainer:
         )
         self._coverage = loop.strategy.coverage()
         self._tell_coverage(stage)
-        with self._kept_best(work), self._shown(work, len(loop)):
-            while not work.over:
-                self._record(work, loop.epoch())
-            self._save(work)
-        selection = loop.select()
+        with self._kept_best(work):
+            with self._shown(work, len(loop)):
+                while not work.over:
+                    self._record(work, loop.epoch())
+                self._save(work)
+            selection = loop.select()
         self._note_late(selection)
         self._tell_unaveraged(work)
         return selection
@@ -268,7 +276,10 @@ class Trainer:
     def _note_late(self, selection: Selection) -> None:
         """Add the validation after the last epoch, which the saved state must not know of."""
         if selection.late is not None:
-            self._history[-1] = dataclasses.replace(self._history[-1], valid_mrr=selection.late)
+            late = selection.late
+            self._history[-1] = dataclasses.replace(
+                self._history[-1], valid_mrr=late.mrr, valid_goal=late.goal
+            )
 
     @contextmanager
     def _shown(self, work: StageState, batches: int) -> Iterator[None]:

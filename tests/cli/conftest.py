@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -42,13 +43,22 @@ def make_run(tmp_path_factory: pytest.TempPathFactory) -> Any:
     """``make_run(name, *overrides, folder=None, rows=None)``: the path of a finished run."""
 
     def make(
-        name: str, *overrides: str, folder: Path | None = None, rows: dict[str, Any] | None = None
+        name: str,
+        *overrides: str,
+        folder: Path | None = None,
+        rows: dict[str, Any] | None = None,
+        observers: Sequence[Any] = (),
     ) -> Path:
         config = apply_overrides(Config(), [*SETTINGS, *overrides])
         path = (folder or tmp_path_factory.mktemp("runs")) / name
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr("os.fsync", lambda _: None)
-            train(KnowledgeGraph.from_names(**(rows or ring_rows())), config, path)
+            train(
+                KnowledgeGraph.from_names(**(rows or ring_rows())),
+                config,
+                path,
+                observers=observers,
+            )
         return path
 
     return make
@@ -57,6 +67,22 @@ def make_run(tmp_path_factory: pytest.TempPathFactory) -> Any:
 @pytest.fixture(scope="session")
 def run(make_run: Any) -> Path:
     return make_run("plain")
+
+
+@pytest.fixture(scope="session")
+def interrupted(make_run: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Stopped after the second of three epochs, each of which was stored."""
+
+    class Stop:
+        def write(self, row: Any) -> None:
+            if row.epoch == 3:
+                raise KeyboardInterrupt
+
+    folder = tmp_path_factory.mktemp("runs")
+    overrides = ("training.epochs=3", "training.validate_every=1", "runtime.save_every=1")
+    with pytest.raises(KeyboardInterrupt):
+        make_run("cut", *overrides, folder=folder, observers=[Stop()])
+    return folder / "cut"
 
 
 @pytest.fixture(scope="session")

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import html
 import io
+import itertools
 import json
 import sys
 from pathlib import Path
@@ -20,6 +22,14 @@ from dglkgmix.cli.common import (
     printable,
     source_options,
 )
+from dglkgmix.cli.compare import compare
+from dglkgmix.cli.evaluate import evaluate
+from dglkgmix.cli.export import export
+from dglkgmix.cli.main import main
+from dglkgmix.cli.predict import predict
+from dglkgmix.cli.report import report
+from dglkgmix.run import Run
+from tests.cli.conftest import call, call_json
 
 
 @click.command()
@@ -42,23 +52,31 @@ class TestSourceOptions:
             "header": None,
             "delimiter": None,
             "format": None,
-            "split": None,
+            "strip": None,
+            "normalize": None,
+            "shares": None,
             "split_seed": None,
+            "split_mirrors": None,
             "as_json": False,
         }
 
     def test_what_was_given_is_parsed(self) -> None:
         given = options(
             *("--columns", "s, p,o", "--header", "--delimiter", "tab", "--format", "csv"),
-            *("--split", "0.5,0.25,0.25", "--split-seed", "7", "--json"),
+            *("--shares", "0.5,0.25,0.25", "--split-seed", "7", "--json"),
+            *("--strip", "--normalize", "nfc"),
+            *("--split-mirrors", "apart"),
         )
         assert given == {
             "columns": ("s", "p", "o"),
             "header": True,
             "delimiter": "\t",
             "format": "csv",
-            "split": (0.5, 0.25, 0.25),
+            "strip": True,
+            "normalize": "nfc",
+            "shares": (0.5, 0.25, 0.25),
             "split_seed": 7,
+            "split_mirrors": "apart",
             "as_json": True,
         }
 
@@ -74,15 +92,16 @@ class TestSourceOptions:
         [
             ("--columns", "head,tail"),
             ("--columns", "head,,tail"),
-            ("--split", "0.8,0.2"),
-            ("--split", "0.8,0.1,0.2"),
-            ("--split", "1.2,-0.1,-0.1"),
-            ("--split", "a,b,c"),
-            ("--split", "nan,nan,nan"),
+            ("--shares", "0.8,0.2"),
+            ("--shares", "0.8,0.1,0.2"),
+            ("--shares", "1.2,-0.1,-0.1"),
+            ("--shares", "a,b,c"),
+            ("--shares", "nan,nan,nan"),
             ("--delimiter", "ab"),
             ("--delimiter", ""),
             ("--format", "xlsx"),
             ("--split-seed", "x"),
+            ("--split-mirrors", "x"),
         ],
     )
     def test_nonsense_is_refused_by_name(self, option: str, value: str) -> None:
@@ -93,7 +112,7 @@ class TestSourceOptions:
 
 class TestLoadSource:
     def test_defaults(self, toy_folder: Path) -> None:
-        kg = load_source(toy_folder, columns=None, header=None, split=None, split_seed=None)
+        kg = load_source(toy_folder, columns=None, header=None, shares=None, split_seed=None)
         assert (len(kg.train), len(kg.valid), len(kg.test)) == (6, 2, 2)
 
     def test_options_reach_the_reader_and_the_split(self, tmp_path: Path) -> None:
@@ -105,12 +124,44 @@ class TestLoadSource:
             header=True,
             delimiter=";",
             format="csv",
-            split=(1.0, 0.0, 0.0),
+            shares=(1.0, 0.0, 0.0),
             split_seed=3,
         )
         assert (len(kg.train), len(kg.valid), len(kg.test)) == (20, 0, 0)
         assert kg.relations.names[0] == "r"
         assert {kg.entities[int(tail)] for tail in kg.train[:, 2]} == {"b"}
+
+
+def test_train_and_evaluate_tell_mirrors(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Eight entities, each near all others: 56 triples, of which 6 are for valid and for test."""
+    pairs = itertools.combinations("abcdefgh", 2)
+    rows = [f"{a}\tnear\t{b}\n{b}\tnear\t{a}\n" for a, b in pairs]
+    source, toml, out = (tmp_path / name for name in ("x.tsv", "x.toml", "run"))
+    source.write_text("".join(rows))
+    toml.write_text('[data]\nsplit_mirrors = "apart"\n')
+    small = ["--model", "distmult", "--epochs", "1", "--out", str(out), "--quiet"]
+    assert main(["train", str(source), *small]) == 0
+    assert capsys.readouterr().err == ""
+    for way in (["--split-mirrors", "apart"], ["--config", str(toml)]):
+        assert main(["train", str(source), *small, "--overwrite", *way]) == 0
+        told = capsys.readouterr().err
+        kg = Run.open(out).kg
+        known = {tuple(row) for row in kg.train.tolist()}
+        counts = [
+            sum((t, r, h) in known for h, r, t in rows.tolist()) for rows in (kg.valid, kg.test)
+        ]
+        assert min(counts) > 0
+        assert told.startswith(
+            f"Warning: {counts[0]} of 6 valid triples and {counts[1]} of 6 test triples have their "
+            "mirror in train"
+        )
+        assert main(["evaluate", str(out)]) == 0
+        assert capsys.readouterr().err == told
+    assert main(["report", str(out), "--out", str(tmp_path / "page.html")]) == 0
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert f"{counts[1]} of 6 test triples have their mirror in train" in page
 
 
 class TestJson:
@@ -180,3 +231,47 @@ class TestPrintable:
     )
     def test_what_steers_a_terminal_is_escaped(self, text: str, shown: str) -> None:
         assert printable(text) == shown
+
+
+QUERY = ("--head", "e2", "--relation", "next")
+
+
+@pytest.mark.parametrize(
+    ("command", "arguments"),
+    [
+        (evaluate, ("RUN",)),
+        (compare, ("RUN", "OTHER")),
+        (predict, ("RUN", *QUERY)),
+        (report, ("OTHER", "RUN", "--out", "page.html")),
+        (export, ("RUN", "--out", "vectors")),
+    ],
+    ids=lambda value: getattr(value, "name", ""),
+)
+def test_an_interrupted_run_is_used_with_a_warning(
+    interrupted: Path,
+    run: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    command: click.Command,
+    arguments: tuple[str, ...],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    places = {"RUN": str(interrupted), "OTHER": str(run)}
+    found = call(command, *(places.get(text, text) for text in arguments))
+    lines = [line for line in found.stderr.splitlines() if "not finished" in line]
+    said = f"{interrupted}: the training has not finished; this is about its best weights so far. "
+    assert lines == [f"Warning: {said}Go on with: dglkgmix train --resume --out {interrupted}"]
+    if command is report:
+        page = Path("page.html").read_text(encoding="utf-8")
+        assert page.count(html.escape(said)) == 1
+
+
+def test_its_figures_are_those_of_the_best_weights_so_far(interrupted: Path) -> None:
+    best = max(Run.open(interrupted).history, key=lambda row: row["valid_mrr"])["valid_mrr"]
+    found = call_json(evaluate, interrupted, "--split", "valid")
+    assert found["overall"]["mrr"] == pytest.approx(best, rel=1e-6)
+
+
+def test_the_representation_is_a_line(interrupted: Path, run: Path) -> None:
+    assert repr(Run.open(run)) == f"Run({run}, finished)"
+    assert repr(Run.open(interrupted)) == f"Run({interrupted}, not finished)"

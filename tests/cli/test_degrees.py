@@ -29,7 +29,7 @@ def test_json_to_the_number(toy_folder: Path, capsys: pytest.CaptureFixture[str]
 def test_settings_and_reading_options(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     path = tmp_path / "x.csv"
     path.write_text("o,s,p\nb,a,r\nb,c,r\nb,c,s\n")
-    arguments = ["--header", "--columns", "s,p,o", "--split", "1,0,0", "--threshold", "2"]
+    arguments = ["--header", "--columns", "s,p,o", "--shares", "1,0,0", "--threshold", "2"]
     arguments += ["--partners", "1", "--partner-rule", "strict", "--bins", "1,2", "--json"]
     assert main(["degrees", str(path), *arguments]) == 0
     result = json.loads(capsys.readouterr().out)

@@ -4,6 +4,7 @@ from click.testing import CliRunner
 from dglkgmix.cli import report as module
 from dglkgmix.cli.report import report
 from dglkgmix.errors import ConfigError
+from tests.cli.conftest import call
 
 
 @pytest.fixture
@@ -11,28 +12,27 @@ def calls(monkeypatch):
     made = []
 
     def write_report(runs, out, *, split, bins):
-        made.append(([str(run) for run in runs], split, bins.edges))
+        made.append(([run.path for run in runs], split, bins.edges))
         out.write_text("page")
 
     monkeypatch.setattr("dglkgmix.report.page.write_report", write_report)
     return made
 
 
-def test_runs_go_to_one_page(calls, tmp_path):
+def test_runs_go_to_one_page(calls, run, other, tmp_path):
     out = tmp_path / "page.html"
-    result = CliRunner().invoke(report, ["a", "b", "--out", str(out), "--bins", "2,4"])
-    assert result.exit_code == 0, result.output
-    assert calls == [(["a", "b"], "test", (2, 4))]
+    result = call(report, run, other, "--out", out, "--bins", "2,4")
+    assert calls == [([run, other], "test", (2, 4))]
     assert result.stdout == f"Report: {out}\n"
 
 
-def test_an_existing_file_is_not_overwritten_by_chance(calls, tmp_path):
+def test_an_existing_file_is_not_overwritten_by_chance(calls, run, tmp_path):
     out = tmp_path / "page.html"
     out.write_text("mine")
-    result = CliRunner().invoke(report, ["a", "--out", str(out)])
-    assert isinstance(result.exception, ConfigError)
+    with pytest.raises(ConfigError):
+        call(report, run, "--out", out)
     assert out.read_text() == "mine"
-    assert CliRunner().invoke(report, ["a", "--out", str(out), "--overwrite"]).exit_code == 0
+    call(report, run, "--out", out, "--overwrite")
     assert out.read_text() == "page"
 
 

@@ -7,7 +7,8 @@ from dglkgmix.run import Run
 NOTHING = dict.fromkeys(
     (
         *("ranks", "baseline", "data", "false_triples", "fit_false_triples", "block"),
-        *("columns", "header", "delimiter", "format", "shares", "split_seed"),
+        *("columns", "header", "delimiter", "format", "strip", "normalize"),
+        *("shares", "split_seed", "split_mirrors"),
     )
 ) | {"split": "test"}
 

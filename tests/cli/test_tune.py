@@ -4,8 +4,10 @@ import pytest
 from click.testing import CliRunner
 
 from dglkgmix.cli.tune import tune
+from dglkgmix.config.toml import loads
 from dglkgmix.errors import ConfigError
 from dglkgmix.experiments.space import space_text
+from dglkgmix.run import Run
 
 BEST = {"number": 3, "value": 0.25, "options": {"training.lr": 0.5}}
 
@@ -53,6 +55,29 @@ def test_options_become_a_search(calls, space, tmp_path):
         "Recipe: out/best.toml",
     ]
     assert found.stderr == "trial 0\n"
+
+
+def test_a_source_is_read_as_options_say(space, tmp_path):
+    """The names of columns, a delimiter and shares: 6 of 12 rows are left for training."""
+    rows = [f"e{i};r;e{(i + 1) % 4}" for i in range(4)] + [f"e{i};s;e{i % 4}" for i in range(4)]
+    rows += [f"e{i};t;e{(i + 2) % 4}" for i in range(4)]
+    (tmp_path / "kg.csv").write_text("\n".join(["h;how;t", *rows]) + "\n")
+    found = CliRunner().invoke(
+        tune,
+        [
+            *(str(tmp_path / "kg.csv"), "--space", space, "--trials", "1", "--quiet"),
+            *("--out", str(tmp_path / "out"), "--header", "--columns", "h,how,t"),
+            *("--delimiter", ";", "--shares", "0.5,0.25,0.25", "--split-seed", "3"),
+            *("--set", "model.decoder=distmult", "--set", "model.entity_dim=4"),
+        ],
+    )
+    assert found.exit_code == 0, found.output
+    (trial,) = (tmp_path / "out" / "trials").iterdir()
+    assert sorted(Run.open(trial).kg.relations.names) == ["r", "s", "t"]
+    assert [len(Run.open(trial).kg.split(s)) for s in ("train", "valid", "test")] == [6, 3, 3]
+    best = loads((tmp_path / "out" / "best.toml").read_text().partition("\n\n")[2]).data
+    assert (best.header, best.columns, best.delimiter) == (True, ("h", "how", "t"), ";")
+    assert (best.split, best.split_seed) == ((0.5, 0.25, 0.25), 3)
 
 
 def test_json_and_quiet(calls, space, tmp_path):

@@ -105,6 +105,13 @@ def test_a_resumed_run_may_not_change_what_it_computes(override: str) -> None:
         resumed(RECIPE, {}, [override])
 
 
+def test_epochs_stay_where_every_rate_follows_from_them() -> None:
+    stored = apply_overrides(RECIPE, ["training.schedule=cosine"])
+    assert resumed(stored, {"training.epochs": "auto"}).training.schedule == "cosine"
+    with pytest.raises(ConfigError, match=r"training.epochs is 400 .* 900 now: .*cosine"):
+        resumed(stored, {"training.epochs": 900})
+
+
 def test_auto_means_what_it_meant_when_the_run_began() -> None:
     stored = apply_overrides(RECIPE, ["training.batch_size=64", "swa.enabled=true"])
     config = resumed(stored, {}, ["training.batch_size=auto", "swa.enabled=auto"])

@@ -9,6 +9,8 @@ from dglkgmix.config import Config
 from dglkgmix.config.checks import validate, validate_for
 from dglkgmix.config.toml import apply_overrides
 from dglkgmix.errors import ConfigError
+from dglkgmix.kg.graph import KnowledgeGraph
+from dglkgmix.training.defaults import resolve
 
 GRAPH = SimpleNamespace(
     num_entities=10, num_edges=40, train_index=SimpleNamespace(heads=torch.arange(25))
@@ -79,6 +81,14 @@ def test_absurd_values_are_refused_by_name(override: str, message: str) -> None:
         ),
         (["pretrain.run=x", "pretrain.enabled=false"], "pretrain.run names a run"),
         (["model.fanout=3"], "model.fanout samples neighbours"),
+        (
+            ["training.relation_prediction=0.1"],
+            'on 0.1: .*"conve" are no product .*: tucker, distmult, complex, rescal',
+        ),
+        (
+            ["model.decoder=transe", "pretrain.relation_prediction=1"],
+            'pretrain.relation_prediction 1.0: .*"transe" are no product',
+        ),
         (["training.loss=ce", "training.smoothing_mass=1"], 'training.loss "ce" spreads ε itself'),
         (["pretrain.loss=ce", "pretrain.smoothing_mass=1"], 'pretrain.loss "ce" spreads ε itself'),
         (["pretrain.loss=ce", "training.smoothing_mass=1"], 'pretrain.loss "ce" spreads ε itself'),
@@ -95,6 +105,7 @@ def test_options_that_do_not_go_together_are_refused(overrides: list[str], messa
         ["strategy.name=logit-adjustment", "training.loss=ce"],
         ["strategy.fixed_lambda=0.5", "strategy.lambda_range=half"],
         ["model.decoder=tucker", "model.entity_dim=8", "model.relation_dim=4"],
+        ["model.decoder=complex", "training.relation_prediction=0.1", "training.select=zero,low=3"],
         ["model.edge_dropout=1", "model.encoder=rgcn", "model.fanout=3"],
         ["training.loss=ce", "training.smoothing_mass=0.1"],
         ["training.loss=ce", "training.smoothing_mass=1", "training.label_smoothing=0"],
@@ -124,6 +135,16 @@ def test_limits_of_1_k_count_triples_and_entities() -> None:
         validate_for(apply_overrides(Config(), [*settled, "training.batch_size=41"]), GRAPH)
     with pytest.raises(ConfigError, match=r"training.negatives 10 must stay below .* 10 entities"):
         validate_for(apply_overrides(Config(), [*settled, "training.negatives=10"]), GRAPH)
+
+
+def test_1_k_needs_a_second_entity() -> None:
+    """As the defaults have it: one negative of one entity."""
+    for first in ("training.regime=1-k", "pretrain.regime=1-k"):
+        chosen = [first, "pretrain.enabled=true", "training.negatives=1"]
+        kg = KnowledgeGraph.from_arrays([(0, 0, 0)], entities=1)
+        settled = resolve(apply_overrides(Config(), chosen), kg)
+        with pytest.raises(ConfigError, match=r'regime "1-k" draws .* single entity: take 1-n'):
+            validate_for(settled, kg)
 
 
 def test_the_largest_sizes_that_fit_pass() -> None:

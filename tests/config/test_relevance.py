@@ -34,6 +34,13 @@ def config(*overrides: str) -> Config:
             "pretrain.smoothing_mass",
             "not smoothed",
         ),
+        (("training.schedule=cosine",), "training.lr_decay", "exponential or plateau"),
+        ((), "training.lr_patience", "only the schedule plateau"),
+        (
+            ("pretrain.enabled=true", "training.schedule=plateau", "pretrain.schedule=constant"),
+            "pretrain.lr_patience",
+            "only the schedule plateau",
+        ),
         ((), "pretrain.lr", "no first stage"),
         ((*MIXUP, "pretrain.enabled=false"), "pretrain.epochs", "no first stage"),
         ((*MIXUP, "pretrain.run=there"), "pretrain.epochs", "--pretrained"),
@@ -88,6 +95,7 @@ def test_every_option_is_read_by_some_plan() -> None:
         for more in (
             ("model.encoder=rgcn",),
             ("training.regime=1-k", "pretrain.regime=same", "pretrain.swa=true"),
+            ("training.schedule=plateau",),
         )
     ]
     unread = [option for option in OPTIONS if all(idle(plan, option) for plan in plans)]

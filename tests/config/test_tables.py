@@ -16,11 +16,15 @@ def test_defaults_are_the_designs() -> None:
 
 def test_reading_leaves_out_what_is_automatic() -> None:
     automatic = {"columns": None, "header": False, "delimiter": None, "format": None}
-    assert DataConfig().reading == automatic
-    asked = DataConfig(columns=("t", "h", "r"), header=True, delimiter=";", format="csv")
+    assert DataConfig().reading == automatic | {"strip": False, "normalize": None}
+    asked = DataConfig(
+        columns=("t", "h", "r"), header=True, delimiter=";", format="csv", normalize="nfc"
+    )
     assert asked.reading == {
         "columns": ("t", "h", "r"),
         "header": True,
         "delimiter": ";",
         "format": "csv",
+        "strip": False,
+        "normalize": "nfc",
     }

@@ -11,7 +11,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from dglkgmix.config import ModelConfig
-from dglkgmix.config.classes import DECODERS, ENCODERS
+from dglkgmix.config.classes import DECODERS, ENCODERS, find
 from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.models.link_predictor import LinkPredictor
 from dglkgmix.models.registry import build_decoder
@@ -293,3 +293,21 @@ def test_transe_with_the_other_norm_is_the_papers() -> None:
 
     moved = (x[HEADS] + r[RELATIONS]).unsqueeze(1) - x
     torch.testing.assert_close(ours, -moved.square().sum(2).sqrt())
+
+
+@pytest.mark.parametrize(
+    "decoder", [name for name in DECODERS if find("decoder", name).predicts_relations]
+)
+def test_relation_queries_score_every_relation(decoder: str) -> None:
+    """Less what all relations of a head and a tail share, which softmax does not see."""
+    predictor = model(decoder).eval()
+    x, table = predictor.encoder.entity_table, predictor.encoder.relation_table[:R]
+    tails = HEADS.roll(1)
+
+    found = predictor.decoder.relation_query(x[HEADS], x[tails]) @ table.T
+
+    for b, (head, tail) in enumerate(zip(HEADS, tails, strict=True)):
+        expected = torch.stack([PLAIN[decoder](predictor, x[head], r, x[tail]) for r in table])
+        shift = (expected - found[b]).mean()
+        torch.testing.assert_close(found[b] + shift, expected, rtol=1e-9, atol=1e-9)
+        assert decoder == "tucker" or abs(shift.item()) < 1e-9

@@ -144,7 +144,7 @@ class TestTheHarness:
             ("MRR  0.5000 -0.1", "MRR 0.2310 +0.0031", True),
             ("p < 0.0001", "p 0.0312", True),
             ("1,070 queries", "1,071 queries", False),
-            ("Run: a (epoch 1 of 2)", "Run: a (epoch 58 of 60)", True),
+            ("(best epoch 1 of 2)", "(best epoch 58, stopped early after 60 of 99)", True),
             ("Germany", "France", False),
         ],
     )

@@ -135,6 +135,21 @@ def test_commands_print_what_the_page_shows(shapes: dict[str, Any]) -> None:
         fits(printed(command), shapes[name], shapes, name)
 
 
+@pytest.mark.usefixtures("folder")
+def test_a_line_of_answers_is_what_the_page_shows(shapes: dict[str, Any]) -> None:
+    """Case 70."""
+    Path("queries.csv").write_text("head,relation,tail\na,likes,\n,knows,c\nlone,,c\n")
+    assert main(shlex.split("predict run --queries queries.csv --out answers.jsonl")) == 0
+    lines = Path("answers.jsonl").read_text(encoding="utf-8").splitlines()
+    assert [json.loads(line)["asked"] for line in lines] == ["tail", "head", "relation"]
+    for line in lines:
+        fits(
+            json.loads(line),
+            shapes["dglkgmix predict RUN --head NAME --relation NAME --json"],
+            shapes,
+        )
+
+
 def test_what_does_not_fit_is_named() -> None:
     shapes = {"Pair": {"a": "integer", "<rest>": "number or null"}}
     fits({"a": 1, "b": None, "c": 0.5}, "Pair", shapes)

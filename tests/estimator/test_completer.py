@@ -12,13 +12,17 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import clone
+from sklearn.compose import ColumnTransformer
 from sklearn.exceptions import NotFittedError
+from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 from dglkgmix.errors import ConfigError, DataError, UnknownNameError
 from dglkgmix.estimator import KGCompleter, low_degree_mrr
+from dglkgmix.evaluation.model_scorer import ModelScorer
 from tests.estimator.conftest import SMALL
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -61,8 +65,41 @@ def test_top_k_leaves_known_answers_out(fitted: KGCompleter, triples: Array) -> 
     assert fresh.tails[0].tolist()[-2:] == [None, None]
     assert np.isnan(fresh.scores[0, -2:]).all()
     assert set(fresh.tails[0]) - {None} == set(fitted.classes_) - known
-    with pytest.raises(ConfigError, match="k must be in"):
+    with pytest.raises(ConfigError, match="k must be at least 1, not 0"):
         fitted.top_k(query, 0)
+    # As `predict --top` does: no more answers than there are.
+    for new_only, expected in ((False, everything), (True, fresh)):
+        most = fitted.top_k(query, 10**9, new_only=new_only)
+        for found, same in zip(most, expected, strict=True):
+            assert pd.DataFrame(found).equals(pd.DataFrame(same))
+
+
+@pytest.mark.parametrize("rows", [1, 3, 7])
+def test_blocks_predict_what_single_queries_do(
+    fitted: KGCompleter, triples: Array, monkeypatch: pytest.MonkeyPatch, rows: int
+) -> None:
+    """Case 55: no more scores are held at once, and row by row the answers are the same."""
+    held = []
+    scores = ModelScorer.scores
+
+    def spied(self: ModelScorer, query: Any, start: int, stop: int) -> Any:
+        held.append(len(query))
+        return scores(self, query, start, stop)
+
+    alone = [fitted.top_k([row], 3, new_only=True) for row in triples]
+    best = [fitted.predict([row])[0] for row in triples]
+    monkeypatch.setattr(ModelScorer, "scores", spied)
+    monkeypatch.setattr("dglkgmix.estimator.completer.BLOCK", rows * len(fitted.classes_))
+    found = fitted.top_k(triples, 3, new_only=True)
+    assert fitted.predict(triples).tolist() == best
+    assert (found.tails == np.concatenate([one.tails for one in alone])).all()
+    for name in ("scores", "probabilities"):
+        expected = np.concatenate([getattr(one, name) for one in alone])
+        np.testing.assert_allclose(getattr(found, name), expected, atol=1e-6)
+    assert fitted.decision_function(triples).shape == (len(triples), len(fitted.classes_))
+    assert max(held) == rows
+    assert fitted.predict(triples[:0]).shape == (0,)
+    assert fitted.top_k(triples[:0], 3).tails.shape == (0, 3)
 
 
 def test_rank_and_score_follow_each_other(fitted: KGCompleter, triples: Array) -> None:
@@ -113,6 +150,23 @@ def test_transform_gives_vectors_and_frames(fitted: KGCompleter, triples: Array)
     assert list(frame.columns) == fitted.get_feature_names_out().tolist()
     assert frame.columns[0] == "head_0"
     assert frame.columns[-1] == "tail_7"
+
+
+def test_entities_alone_are_features_of_a_later_step(fitted: KGCompleter, triples: Array) -> None:
+    names = fitted.classes_[[4, 0, 4]].reshape(-1, 1)
+    table = dict(fitted.run_.model.encoder.named_parameters())["entity_table"].detach().numpy()
+    assert (fitted.transform(names) == table[[4, 0, 4]]).all()
+    assert (fitted.transform(pd.DataFrame({"who": names[:, 0]})) == table[[4, 0, 4]]).all()
+    with pytest.raises(UnknownNameError, match="nowhere"):
+        fitted.transform([["nowhere"]])
+    frame = pd.DataFrame({"who": triples[:12, 0], "size": range(12)})
+    vectors = ColumnTransformer([("kg", FrozenEstimator(fitted), ["who"])], remainder="passthrough")
+    model = make_pipeline(vectors, LogisticRegression()).fit(frame, np.arange(12) % 2)
+    assert model.predict(frame).shape == (12,)
+    assert model[:-1].get_feature_names_out().tolist() == [
+        *(f"kg__entity_{i}" for i in range(8)),
+        "remainder__size",
+    ]
 
 
 def test_weights_of_one_change_nothing_and_others_do(fitted: KGCompleter, triples: Array) -> None:
@@ -216,6 +270,42 @@ def test_to_the_command_line_and_back(fitted: KGCompleter, tmp_path: Path) -> No
     assert (back.decision_function(queries) == fitted.decision_function(queries)).all()
     assert back.get_params()["model"] == "distmult"
     assert clone(back).epochs == 2
+
+
+@pytest.mark.parametrize("kind", ["integers", "strings", "a frame", "two columns"])
+def test_a_saved_estimator_is_equal_to_the_fitted_one(
+    kind: str, triples: Array, tmp_path: Path
+) -> None:
+    """Case 53: integer names and relations come back as integers."""
+    ids = np.unique(triples, return_inverse=True)[1].reshape(-1, 3) + 10**9
+    X: Any = {"integers": ids, "strings": triples, "two columns": ids[:, :2]}.get(kind)
+    if kind == "a frame":
+        X = pd.DataFrame({"h": triples[:, 0], "r": ids[:, 1], "t": triples[:, 2]})
+    mine = KGCompleter(**SMALL).fit(X, ids[:, 2] if kind == "two columns" else None)
+    mine.save(tmp_path / "run")
+    back = KGCompleter.from_run(tmp_path / "run")
+    back.save(tmp_path / "again")
+    for other in (back, KGCompleter.from_run(tmp_path / "again")):
+        assert other.classes_.dtype == mine.classes_.dtype
+        assert other.classes_.tolist() == mine.classes_.tolist()
+        assert other.relations_.tolist() == mine.relations_.tolist()
+        assert other.predict(X[:5]).tolist() == mine.predict(X[:5]).tolist()
+        assert other.n_features_in_ == mine.n_features_in_
+        assert other.transform(X[:2]).tolist() == mine.transform(X[:2]).tolist()
+
+
+def test_a_frame_of_integer_relations_answers_a_list(triples: Array) -> None:
+    """Case 50."""
+    frame = pd.DataFrame({"h": triples[:, 0], "r": 7, "t": triples[:, 2]})
+    fitted = KGCompleter(**SMALL).fit(frame)
+    assert (
+        fitted.predict([["country 3", 7]]).tolist()
+        == fitted.predict(frame[frame.h == "country 3"].iloc[:1]).tolist()
+    )
+    with pytest.raises(
+        UnknownNameError, match=r"'7' is no relation of the fitted .* those are integers"
+    ):
+        fitted.predict([["country 3", "7"]])
 
 
 def test_the_seed_decides(triples: Array, fitted: KGCompleter) -> None:

@@ -183,9 +183,9 @@ def test_half_precision_scores_are_compared_in_float32(integers):
 
 
 def test_few_entities_do_not_mean_endless_rows(monkeypatch, integers):
-    """A convolution's memory grows with rows: at most MAX_ROWS queries are encoded together."""
+    """A convolution's memory grows with rows: at most RUN queries are encoded together."""
     kg, entities, relations = integers
-    monkeypatch.setattr(ranking, "MAX_ROWS", 8)
+    monkeypatch.setattr(ranking, "RUN", 8)
     scorer = ProductScorer(entities, relations)
     ranked(kg, scorer)
     assert max(scorer.widths) == 8 * 15

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from dglkgmix.config import ModelConfig
-from dglkgmix.errors import ConfigError, StorageError
+from dglkgmix.errors import ConfigError, NumericError, StorageError
 from dglkgmix.evaluation.vectors import export_vectors
 from dglkgmix.models.link_predictor import LinkPredictor
 from tests.evaluation.test_scorer import model
@@ -67,3 +67,18 @@ def test_formats_and_folders_that_cannot_be(toy, tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(StorageError, match="cannot be made"):
         export_vectors(model(toy), toy, tmp_path / "file" / "inner")
+
+
+@pytest.mark.parametrize("form", ["parquet", "npy"])
+@pytest.mark.parametrize(
+    ("table", "row", "name"), [("entity", 1, "entity"), ("relation", 4, "relation")]
+)
+def test_numbers_that_are_not_finite_are_no_vectors(toy, tmp_path, form, table, row, name):
+    """Row 4 of three relations is the reciprocal of the second."""
+    built = model(toy)
+    with torch.no_grad():
+        getattr(built.encoder, f"{table}_table")[row, 0] = float("nan")
+    of = toy.entities[1] if table == "entity" else toy.relations[1]
+    with pytest.raises(NumericError, match=f"^the vector of {name} '{of}' is not finite, one of 1"):
+        export_vectors(built, toy, tmp_path / "out", form)
+    assert not (tmp_path / "out").exists()

@@ -24,13 +24,10 @@ training.epochs = 2
 [variants.mine]
 recipe = "other"
 strategy.fixed_lambda = 1.0
-[[rules]]
-when = { model = "tucker", strategy = ["mine"] }
-set = { model.relation_dim = 10 }
 """
 
 
-def test_a_file_becomes_axes_options_and_rules():
+def test_a_file_becomes_axes_and_options():
     experiment = parse_experiment(SMALL)
     assert (experiment.name, experiment.seeds, experiment.bins) == ("small", (3, 1), (1, 10, 50))
     assert experiment.axes == {
@@ -44,10 +41,6 @@ def test_a_file_becomes_axes_options_and_rules():
     assert experiment.settings == {"training.epochs": 2, "training.lr": 0.1}
     assert experiment.variants == {"mine": {"strategy.fixed_lambda": 1.0}}
     assert experiment.variant_recipes == {"mine": "other"}
-    (rule,) = experiment.rules
-    assert rule.set == {"model.relation_dim": 10}
-    assert rule.matches({"model": "tucker", "strategy": "mine"})
-    assert not rule.matches({"model": "tucker", "strategy": "standard"})
 
 
 def test_cells_are_all_combinations_with_the_last_axis_fastest():
@@ -96,18 +89,15 @@ def test_the_baseline_is_standard_where_there_is_one():
         ("{data}-{model}", "{dat}", "recipe '{dat}' may hold {data}"),
         ("{data}-{model}", "{0}", "may hold {data}"),
         ('recipe = "other"', "recipe = 1", r"\[variants.mine\]: recipe must be a string"),
-        ("when = {", "wenn = {", r"\[\[rules\]\] 1: unknown key 'wenn'; did you mean when"),
-        ('model = "tucker", s', 'modle = "tucker", s', "when: unknown key 'modle'"),
-        ('model = "tucker", s', 'model = "rescal", s', "no cell has model 'rescal'"),
-        ("model.relation_dim", "model.relation_dmi", "unknown option 'model.relation_dmi'"),
         ("training.epochs = 2", "training.regime = '1-n'", "training.regime is an axis of"),
         ("training.epochs = 2", "runtime.seed = 2", "runtime.seed is what"),
-        ("set = { model.relation_dim = 10 }", "set = { data.source = 'x' }", "data.source is what"),
+        ("strategy.fixed_lambda = 1.0", "data.source = 'x'", "data.source is what"),
         (
-            "model.relation_dim = 10",
+            "strategy.fixed_lambda = 1.0",
             "training.regime = '1-k'",
-            r"training.regime is an axis of .* \[\[rules\]\] 1",
+            r"training.regime is an axis of .* \[variants.mine\]",
         ),
+        ('recipe = "other"', "[comparisons]", "comparisons must be a list"),
         ("training.epochs = 2", "training = 2", "unknown option 'training'"),
         ('"training.regime"', '"runtime.threads"', "runtime.threads changes no setting"),
         ('"training.regime"', '"runtime.seed"', "runtime.seed is what seeds are for"),
@@ -122,21 +112,6 @@ def test_what_is_wrong_is_refused_by_name(old, new, message):
 def test_a_table_that_is_missing_is_named():
     with pytest.raises(ConfigError, match=r"the table \[grid\] is missing"):
         parse_experiment("[experiment]\nname = 'x'", "f")
-    with pytest.raises(ConfigError, match="rules must be a list"):
-        parse_experiment(SMALL.replace("[[rules]]", "[rules]"), "f")
-
-
-def test_a_rule_makes_no_strategy_something_else():
-    renamed = SMALL.replace("{ model.relation_dim = 10 }", '{ strategy.name = "focal" }')
-    parse_experiment(renamed)  # for the variant alone
-    with pytest.raises(ConfigError, match=r"1: strategy.name would make 'standard' something else"):
-        parse_experiment(renamed.replace(', strategy = ["mine"]', ""), "f")
-
-
-def test_options_of_a_rule_need_no_quotes():
-    text = SMALL.replace('model = "tucker", strategy', 'training.regime = "1-k", strategy')
-    (rule,) = parse_experiment(text).rules
-    assert rule.when == {"training.regime": ("1-k",), "strategy": ("mine",)}
 
 
 def test_further_comparisons_are_settings_of_the_grid():
@@ -191,10 +166,7 @@ def test_the_guide_documents_every_key_and_its_example_is_right():
         *grid._HEAD,
         *grid.AXES,
         "recipe",
-        "when",
-        "set",
         "[grid]",
-        "[[rules]]",
         "of",
         "against",
     ):

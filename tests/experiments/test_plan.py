@@ -163,9 +163,6 @@ model.input_dropout = 0.1
 [variants.mine]
 recipe = "fb15k-237-{model}-mixup"
 model.input_dropout = 0.4
-[[rules]]
-when = { model = "tucker" }
-set = { "training.epochs" = 9, "model.input_dropout" = 0.45 }
 """
     )
     cells = {
@@ -180,8 +177,6 @@ set = { "training.epochs" = 9, "model.input_dropout" = 0.45 }
     mine = cells["conve", "mine", 0.5]
     assert (mine.model.input_dropout, mine.model.hidden_dropout) == (0.4, 0.5)
     assert (mine.strategy.name, mine.training.batch_size) == ("mixup", 128)
-    tucker = cells["tucker", "mine", 0.5]
-    assert (tucker.training.epochs, tucker.model.input_dropout) == (9, 0.45)
 
 
 @pytest.mark.parametrize(

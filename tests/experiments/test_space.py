@@ -127,10 +127,10 @@ def test_files_are_found_and_misspelt_names_get_a_hint(tmp_path):
 
 def test_trials_start_from_the_recipe_and_the_settings():
     space = parse_space(SPACE)
-    config = starting_point(space, "some/data")
+    config = starting_point(space, {"data.source": "some/data"})
     wanted = set_option(load_recipe("codex-s-conve"), "training.epochs", 2)
     assert config == set_option(wanted, "data.source", "some/data")
-    other = starting_point(space, "x", "codex-s-tucker")
+    other = starting_point(space, {"data.source": "x"}, "codex-s-tucker")
     assert (other.model.decoder, other.training.epochs) == ("tucker", 2)
 
 

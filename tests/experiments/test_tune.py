@@ -1,5 +1,9 @@
+import itertools
 import multiprocessing
+import shutil
 import sys
+import traceback
+import types
 
 import pytest
 
@@ -27,7 +31,9 @@ training.lr = { low = 1e-3, high = 1e-1, log = true }
 
 def plan_of(out, source, text=SPACE, goal=None, **options):
     space = parse_space(text)
-    return Search(starting_point(space, str(source)), space, goal or Goal(), out, **options)
+    return Search(
+        starting_point(space, {"data.source": str(source)}), space, goal or Goal(), out, **options
+    )
 
 
 @pytest.fixture(scope="module")
@@ -39,14 +45,14 @@ def searched(data, tmp_path_factory):
 
 def values(plan, numbers):
     runs = [Run.open(plan.run_folder(number)) for number in numbers]
-    return [run.metrics["valid"]["overall"]["mrr"] for run in runs]
+    return [run.metrics["selection"]["value"] for run in runs]
 
 
 def test_the_best_trial_is_the_one_with_the_best_validation(searched):
     plan, found, said = searched
     assert found["trials"] == 4
     mrr = values(plan, range(4))
-    assert found["best"]["value"] == max(mrr)
+    assert found["best"]["value"] == pytest.approx(max(mrr), rel=1e-12)
     assert mrr[found["best"]["number"]] == max(mrr)
     assert len(said) == 4
     assert said[0].startswith(f"trial 0: {mrr[0]:.4f} with model.entity_dim = ")
@@ -79,6 +85,66 @@ def test_a_search_goes_on_where_it_stopped(searched):
     assert said == []
     assert search(plan, 5, said.append)["trials"] == 5
     assert len(said) == 1
+
+
+def drawn(plan):
+    import optuna
+
+    storage = f"sqlite:///{plan.out / 'study.db'}"
+    study = optuna.load_study(study_name=plan.study_name, storage=storage)
+    return [trial.params for trial in study.trials if trial.state.name == "COMPLETE"]
+
+
+@pytest.fixture(scope="module")
+def fourteen(data, tmp_path_factory):
+    """What a search draws that nobody disturbs; the first ten draws are Optuna's at random."""
+    with pytest.MonkeyPatch.context() as patch:
+        train_nothing(patch)
+        plan = plan_of(tmp_path_factory.mktemp("whole"), data, RANGE, sampler_seed=0)
+        search(plan, 14)
+        return drawn(plan)
+
+
+RANGE = """
+[settings]
+model.decoder = "distmult"
+[space]
+training.lr = { low = 1e-3, high = 1e-1, log = true }
+"""
+
+
+def train_nothing(patch, interrupted=()):
+    """A trial's value follows from its learning rate; Ctrl-C comes in the calls given."""
+    calls = itertools.count()
+
+    def train(kg, config, path, **options):
+        if next(calls) in interrupted:
+            raise KeyboardInterrupt
+        mrr = 1 - abs(config.training.lr - 0.02)
+        valid = {"overall": {"mrr": mrr}, "bins": {"low": {"mrr": mrr}}}
+        return types.SimpleNamespace(valid=valid)
+
+    patch.setattr("dglkgmix.experiments.tune.launch.train", train)
+
+
+@pytest.mark.parametrize("cuts", [(3,), (1, 2, 5, 11, 13)])
+def test_a_search_in_parts_draws_what_one_search_draws(fourteen, data, tmp_path, monkeypatch, cuts):
+    train_nothing(monkeypatch)
+    for trials in (*cuts, 14):
+        plan = plan_of(tmp_path, data, RANGE, sampler_seed=0)
+        assert search(plan, trials)["trials"] == trials
+    assert drawn(plan) == fourteen
+    assert len({params["training.lr"] for params in fourteen}) == 14
+
+
+def test_interrupted_trials_do_not_count(fourteen, data, tmp_path, monkeypatch):
+    train_nothing(monkeypatch, interrupted=(0, 2))
+    for _ in range(2):
+        with pytest.raises(KeyboardInterrupt):
+            search(plan_of(tmp_path, data, RANGE, sampler_seed=0), 3)
+    plan = plan_of(tmp_path, data, RANGE, sampler_seed=0)
+    assert search(plan, 3)["trials"] == 3
+    assert drawn(plan) == fourteen[:3]
 
 
 def test_another_space_is_another_study(searched, data):
@@ -184,6 +250,21 @@ def test_no_trial_is_judged_early_by_another_figure_than_the_goal(
     assert [trial.intermediate_values for trial in study.trials] == [{}, {}]
 
 
+@pytest.mark.parametrize("goal", [Goal(), Goal("low")])
+def test_test_triples_do_not_steer_a_search(data, tmp_path, goal):
+    """A test triple that shares its query with a validation triple is a rival like any other."""
+    found = []
+    valid = [line.split("\t") for line in (data / "valid.txt").read_text().splitlines()]
+    for tails in ("e1", "e2", "e3"), ("e4", "e5", "e6"):
+        source = tmp_path / tails[0]
+        shutil.copytree(data, source)
+        rows = [f"{h}\t{r}\t{tail}\n" for (h, r, _) in valid for tail in tails]
+        (source / "test.txt").write_text("".join(rows))
+        plan = plan_of(tmp_path / f"{tails[0]}-search", source, goal=goal, sampler_seed=0)
+        found.append(search(plan, 2)["best"]["value"])
+    assert found[0] == found[1]
+
+
 def test_goals():
     valid = {"overall": {"mrr": 0.4}, "bins": {"low": {"mrr": 0.1}}}
     assert Goal().value(valid) == 0.4
@@ -215,20 +296,50 @@ def test_data_without_the_triples_to_choose_by_are_refused_at_once(tmp_path, val
 
 
 def test_overrides_of_all_trials_are_checked(data):
-    space = parse_space(SPACE)
-    assert starting_point(space, str(data), None, ["training.epochs=7"]).training.epochs == 7
+    space, given = parse_space(SPACE), {"data.source": str(data), "data.header": True}
+    assert starting_point(space, given, None, ["training.epochs=7"]).training.epochs == 7
     with pytest.raises(ConfigError, match=r"--set training\.lr: it is searched over"):
-        starting_point(space, str(data), None, ["training.lr = 0.1"])
+        starting_point(space, given, None, ["training.lr = 0.1"])
     with pytest.raises(ConfigError, match=r"data\.source is given twice, as .* and as 'world'"):
-        starting_point(space, str(data), None, ["data.source=world"])
+        starting_point(space, given, None, ["data.source=world"])
+    with pytest.raises(ConfigError, match=r"data\.header is given twice"):
+        starting_point(space, given, None, ["data.header=false"])
     with pytest.raises(ConfigError, match="batch_size must be 1 or more"):
-        starting_point(space, str(data), None, ["training.batch_size=0"])
+        starting_point(space, given, None, ["training.batch_size=0"])
 
 
 def test_a_storage_that_cannot_be_opened_is_named(data, tmp_path):
     plan = plan_of(tmp_path, data, storage="sqlite:////nowhere/at/all.db")
     with pytest.raises(StorageError, match=r"nowhere/at/all\.db: the study cannot be opened"):
         search(plan, 1)
+
+
+@pytest.mark.parametrize(
+    ("storage", "shown"),
+    [
+        ("nonsense://u:s3cret@host/db", "nonsense://u:***@host/db"),
+        ("nonsense://host/db?password=s3cret", "nonsense://host/db?password=***"),
+    ],
+)
+def test_no_password_is_shown_where_a_storage_fails(data, tmp_path, storage, shown):
+    with pytest.raises(StorageError) as caught:
+        search(plan_of(tmp_path, data, storage=storage), 1)
+    trace = "".join(traceback.format_exception(caught.value))
+    assert shown in trace
+    assert "s3cret" not in trace
+
+
+def test_no_password_is_shown_of_a_storage_that_works(data, tmp_path, monkeypatch):
+    import optuna
+
+    train_nothing(monkeypatch)
+    storage = f"sqlite:///{tmp_path / 'study.db'}?timeout=9&password=s3cret"
+    monkeypatch.setattr(
+        "optuna.create_study",
+        lambda real=optuna.create_study, **options: real(**options | {"storage": None}),
+    )
+    found = search(plan_of(tmp_path, data, RANGE, storage=storage), 1)
+    assert found["storage"] == storage.replace("s3cret", "***")
 
 
 def test_without_optuna_the_extra_is_named(data, tmp_path, monkeypatch):

@@ -123,3 +123,16 @@ def test_no_bias_unless_asked_for() -> None:
     assert model(bias=False).bias is None
     with pytest.raises(ConfigError, match=r"model\.bias is still 'auto'"):
         model(bias="auto")
+
+
+def test_tables_start_at_the_scale_that_is_asked_for() -> None:
+    options = ModelConfig(decoder="complex", entity_dim=64, relation_dim=64, bias=False)
+    kg = KnowledgeGraph.from_arrays([(0, 0, 399)], entities=400, relations=50)
+    made = {
+        scale: LinkPredictor.build(replace(options, init_scale=scale), kg, seed=3).encoder
+        for scale in (1e-3, 2e-3)
+    }
+    for name in ("entity_table", "relation_table"):
+        small, large = (getattr(encoder, name) for encoder in made.values())
+        assert float(small.std()) == pytest.approx(1e-3, rel=0.05)
+        torch.testing.assert_close(large, 2 * small)

@@ -244,8 +244,7 @@ def settings(folder: Path) -> Judge:
 def damaged_runs(finished: Path, folder: Path) -> Judge:
     """One file of a run truncated, emptied, flipped, removed, or two swapped."""
     from dglkgmix.errors import CheckpointError
-    from dglkgmix.files import RunFolder
-    from dglkgmix.manifest import MANIFEST
+    from dglkgmix.files import MANIFEST, RunFolder
 
     path = folder / "run"
     shutil.copytree(finished, path)

@@ -52,6 +52,23 @@ def test_further_runs_are_folded_away(subjects):
     assert not of(sections.examples_section(subjects[:1], BINS), Fold)
 
 
+def test_the_best_run_is_the_open_one(subjects):
+    worst, best = sorted(subjects, key=lambda s: s.account["overall"]["mrr"])
+    for section in (
+        sections.degree_section([worst, best]),
+        sections.examples_section([worst, best], BINS),
+        sections.calibration_section([worst, best], BINS),
+    ):
+        assert [fold.title for fold in of(section, Fold)] == [f"The same for {worst.name}"]
+    assert sections.examples_section([worst, best], BINS).title.endswith(best.name)
+
+
+def test_the_standard_calibration_comes_before_the_papers(subjects):
+    standard, paper = of(sections.calibration_section(subjects, BINS), Grid)
+    assert standard.table.head[:3] == ("run", "ECE before", "ECE after")
+    assert paper.table.head[:2] == ("run", "overall")
+
+
 def test_a_comparison_has_rows_for_each_further_run(subjects):
     section = sections.comparison_section(subjects, BINS)
     (grid,) = of(section, Grid)
@@ -68,10 +85,10 @@ def test_relations(subjects):
 
 def test_sigmoid_of_a_softmax_score_is_called_no_probability(subjects):
     section = sections.calibration_section(subjects, BINS)
-    texts = [block.text for block in of(section, Text)]
-    assert f"Before scaling, σ(score) is no probability for: {subjects[1].name}." in texts
+    notes = [grid.note for grid in of(section, Grid)]
+    assert notes == [f"Before scaling, σ(score) is no probability for: {subjects[1].name}."] * 2
     alone = sections.calibration_section(subjects[:1], BINS)
-    assert not any("no probability" in block.text for block in of(alone, Text))
+    assert [grid.note for grid in of(alone, Grid)] == ["", ""]
     assert len(of(section, Picture)) == 4
 
 

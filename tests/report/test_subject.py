@@ -3,13 +3,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dglkgmix.errors import CheckpointError, DataError
+from dglkgmix.errors import DataError
 from dglkgmix.evaluation.metrics import overall
-from dglkgmix.files import RunFolder
 from dglkgmix.kg.degrees import DegreeBins
 from dglkgmix.kg.graph import KnowledgeGraph
-from dglkgmix.report.subject import popularity_table, read_subjects, unique_names
-from dglkgmix.run import Run
+from dglkgmix.report.subject import (
+    best_first,
+    isolated,
+    popularity_table,
+    read_subjects,
+    unique_names,
+)
 
 
 @pytest.fixture(scope="module")
@@ -45,15 +49,6 @@ def test_without_validation_triples_there_is_no_scaling(small_graph, make_run):
         read_subjects([subject.run], "valid", DegreeBins())
 
 
-def test_an_unfinished_run_is_refused(run, tmp_path):
-    with RunFolder.create(tmp_path / "half") as folder:
-        for name in run.folder.names:
-            if name != "metrics.json":
-                folder.write(name, run.folder.read(name))
-    with pytest.raises(CheckpointError, match="not finished"):
-        read_subjects([Run.open(tmp_path / "half")], "test", DegreeBins())
-
-
 def test_names_are_as_short_as_they_can_be():
     def names(*paths):
         return unique_names([Path(path) for path in paths])
@@ -62,6 +57,21 @@ def test_names_are_as_short_as_they_can_be():
     assert names("/a/x", "/b/y") == ["x", "y"]
     assert names("/a/x", "/b/x", "/b/y") == ["a/x", "b/x", "y"]
     assert names("/a/x", "/a/x") == ["x (1)", "x (2)"]
+
+
+@pytest.mark.parametrize("name", ["ריצה", "run تشغيل", "run ٣", "a\u202eb"])
+def test_names_with_letters_from_right_to_left_are_isolated(name):
+    assert isolated(name) == f"\u2068{name}\u2069"
+
+
+@pytest.mark.parametrize("name", ["", "run 3 (a)", "Łódź", "東京"])
+def test_other_names_stay_as_they_are(name):
+    assert isolated(name) == name
+
+
+def test_the_best_run_comes_first(subjects):
+    by_mrr = sorted(subjects, key=lambda s: -s.account["overall"]["mrr"])
+    assert best_first(subjects) == best_first(subjects[::-1]) == by_mrr
 
 
 def test_the_yardstick_ranks_by_degree():

@@ -78,6 +78,9 @@ def test_only_what_is_odd_about_the_data_is_listed():
             "duplicates",
             "overlap",
             "reciprocal_leakage",
+            "valid_mirrors",
+            "test_mirrors",
+            "inverse_pairs",
             "self_loops",
             "entities_not_in_train",
             "relations_not_in_train",
@@ -95,7 +98,7 @@ def test_shares_of_queries_by_bin():
         {"bins": {"test": {"zero": 1, "low": 3}, "valid": {"zero": 0, "low": 0}}},
         type("Bins", (), {"names": ("zero", "low")}),
     )
-    assert texts(found) == [["test", "1 (25 %)", "3 (75 %)"], ["valid", "0", "0"]]
+    assert texts(found) == [["test", "1 (25\xa0%)", "3 (75\xa0%)"], ["valid", "0", "0"]]
 
 
 def test_differences_are_signed_and_sure_ones_marked(subjects):

@@ -320,3 +320,26 @@ class TestTerms:
         item = prepare(batch, strategy, training, E)
         again = batch_loss(model, model.encode(), item, strategy, training)
         assert torch.equal(terms.loss, again.loss)
+
+
+@pytest.mark.parametrize("reduction", ["sum", "mean"])
+@pytest.mark.parametrize("loss", ["bce", "ce"])
+@pytest.mark.parametrize("regime", ["1-n", "1-k"])
+def test_relation_prediction_is_added_for_positives_of_original_relations(
+    model, graph, regime: str, loss: str, reduction: str
+) -> None:
+    """Two relations; the reciprocal ones are neither asked about nor among the rivals."""
+    plain = TrainingConfig(regime=regime, loss=loss, reduction=reduction)
+    terms, batch, strategy = compute(model, graph, plain)
+    with_it = dataclasses.replace(plain, relation_prediction=0.3)
+    found = batch_loss(model, model.encode(), batch, strategy, with_it)
+    positives = graph.edges[batch.edges]
+    originals = positives[positives[:, 1] < 2]
+    assert 0 < len(originals) < len(positives)
+    h, _, t = vectors_of(model, originals)
+    scores = (h * t) @ model.encoder.relation_table[:2].T
+    own = torch.log_softmax(scores, 1)[range(len(originals)), originals[:, 1]]
+    divisor = len(positives) if reduction == "mean" else 1
+    expected = terms.loss - 0.3 * own.sum() / divisor
+    assert_same_gradients(found, expected, model)
+    assert float(found.kg_loss) == float(terms.kg_loss)

@@ -26,8 +26,24 @@ def unsettled(config: Config) -> set[str]:
 def test_nothing_is_left_open_but_what_nobody_reads(graph: KnowledgeGraph, decoder: str) -> None:
     config = apply_overrides(Config(), [f"model.decoder={decoder}"])
     found = unsettled(resolve(config, graph))
-    reading = {"data.delimiter", "data.format", "runtime.save_every"}
+    reading = {"data.delimiter", "data.format", "model.init_scale", "runtime.save_every"}
     assert found == (reading if decoder == "conve" else reading | {"model.height"})
+
+
+@pytest.mark.parametrize(
+    ("overrides", "main", "first"),
+    [
+        ([], 1.0, 1.0),
+        (["training.schedule=plateau"], 0.5, 0.5),
+        (["training.schedule=plateau", "pretrain.schedule=exponential"], 0.5, 1.0),
+        (["training.lr_decay=0.9", "pretrain.schedule=plateau"], 0.9, 0.9),
+    ],
+)
+def test_the_decay_follows_the_schedule(
+    graph: KnowledgeGraph, overrides: list[str], main: float, first: float
+) -> None:
+    config = resolve(apply_overrides(Config(), overrides), graph)
+    assert (config.training.lr_decay, config.pretrain.lr_decay) == (main, first)
 
 
 def test_resolving_twice_changes_nothing(graph: KnowledgeGraph) -> None:
@@ -100,11 +116,14 @@ def test_the_machine_is_recorded(graph: KnowledgeGraph) -> None:
 
 @pytest.mark.parametrize("edges", [2, 60, 8_578, 65_776, 371_168, 544_230, 40_000_000])
 def test_sizes_follow_the_graph_within_bounds(edges: int) -> None:
-    assert 1 <= defaults.epochs(edges) <= 1000
-    assert defaults.epochs(edges) >= defaults.epochs(2 * edges)
+    for decoder, most in (("conve", 500), ("transe", 100)):
+        assert 20 <= defaults.epochs(edges, decoder) <= most
+        assert defaults.epochs(edges, decoder) >= defaults.epochs(2 * edges, decoder)
     assert defaults.entity_dim(edges) <= defaults.entity_dim(2 * edges) <= 200
     assert 1 <= defaults.validate_every(edges) <= 5
-    assert defaults.learning_rate("adam", edges) >= defaults.learning_rate("adam", 2 * edges)
+    rates = [defaults.learning_rate("adam", size, "conve") for size in (edges, 2 * edges)]
+    assert rates[0] >= rates[1]
+    assert defaults.learning_rate("adam", edges, "transe") == 0.003
     for regime in ("1-n", "1-k"):
         for whole_graph in (False, True):
             assert 1 <= defaults.batch_size(regime, whole_graph, edges) <= edges

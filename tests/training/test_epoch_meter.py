@@ -8,6 +8,7 @@ import torch
 from dglkgmix.errors import NumericError
 from dglkgmix.training.batch_loss import LossTerms
 from dglkgmix.training.epoch_meter import EpochMeter
+from dglkgmix.training.stage_state import Validation
 
 
 def terms(kg: float, mixed: float, positives: int, samples: int) -> LossTerms:
@@ -19,12 +20,12 @@ def test_a_row_holds_means_over_batches_and_sums_of_counts() -> None:
     meter = EpochMeter("train", 7, 0.5)
     meter.add(terms(1.0, 0.5, 10, 3), torch.tensor(2.0))
     meter.add(terms(3.0, 1.5, 5, 0), torch.tensor(6.0))
-    row = meter.row(valid_mrr=0.25, averaged=4)
+    row = meter.row(valid=Validation(0.25, 0.125), averaged=4)
     assert (row.stage, row.epoch, row.lr, row.batches) == ("train", 7, 0.5, 2)
     assert (row.loss, row.kg_loss, row.synthetic_loss) == (4.0, 2.0, 1.0)
     assert (row.positives, row.synthetic_samples) == (15, 3)
     assert (row.gradient_norm, row.gradient_norm_max) == (4.0, 6.0)
-    assert (row.valid_mrr, row.averaged) == (0.25, 4)
+    assert (row.valid_mrr, row.valid_goal, row.averaged) == (0.25, 0.125, 4)
     assert row.seconds > 0
 
 
@@ -60,6 +61,6 @@ def test_reading_together_changes_no_figure() -> None:
         meter = EpochMeter("train", 1, 0.5, interval=interval)
         for i in range(5):
             meter.add(terms(i + 0.1, i / 3, 2, 1), torch.tensor(float(i)))
-        row = meter.row(valid_mrr=None, averaged=0)
+        row = meter.row(valid=None, averaged=0)
         rows.append((row.loss, row.kg_loss, row.synthetic_loss, row.gradient_norm, row.batches))
     assert rows[0] == rows[1] == rows[2]

@@ -17,6 +17,11 @@ def test_csv_round_trip_is_exact() -> None:
     assert to_rows(from_csv(data)) == ROWS
 
 
+def test_a_history_of_0_1_0_has_no_goal() -> None:
+    lines = [line.rpartition(",")[0] for line in to_csv(ROWS).decode().splitlines()]
+    assert to_rows(from_csv("\n".join(lines).encode())) == ROWS
+
+
 def test_what_was_not_validated_is_an_empty_field() -> None:
     line = to_csv(ROWS).decode().splitlines()[1]
     assert dict(zip(COLUMNS, line.split(","), strict=True))["valid_mrr"] == ""

@@ -1,23 +1,18 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 
 import pytest
 import torch
 from torch import nn
 
-from dglkgmix.config import ModelConfig, TrainingConfig
-from dglkgmix.kg.graph import KnowledgeGraph
-from dglkgmix.models.link_predictor import LinkPredictor
+from dglkgmix.config import TrainingConfig
 from dglkgmix.training.optimizer import (
-    build_decay,
     build_optimizer,
+    build_schedule,
     clip_gradients,
     learning_rate,
-    reads_few_rows,
 )
-from dglkgmix.training.row_adam import RowAdam
 
 
 def parameters(*gradients: float | None) -> list[nn.Parameter]:
@@ -53,17 +48,26 @@ def test_the_first_step_is_the_rate_long(name: str, step: float) -> None:
     assert model.weight.item() == pytest.approx(start - step, abs=1e-6)
 
 
-def test_the_rate_decays_by_gamma_an_epoch() -> None:
+@pytest.mark.parametrize(
+    ("schedule", "rates"),
+    [
+        ("constant", [0.5, 0.5, 0.5, 0.5]),
+        ("exponential", [0.5, 0.45, 0.405, 0.3645]),
+        # cos(0), cos(π/4), cos(π/2), cos(3π/4) on their way from 0.5 to 0
+        ("cosine", [0.5, 0.25 * (1 + 0.5**0.5), 0.25, 0.25 * (1 - 0.5**0.5)]),
+    ],
+)
+def test_the_rate_follows_its_schedule(schedule: str, rates: list[float]) -> None:
     model = nn.Linear(1, 1)
-    training = TrainingConfig(lr=0.5, lr_decay=0.9)
+    training = TrainingConfig(lr=0.5, lr_decay=0.9, epochs=4, schedule=schedule)
     optimizer = build_optimizer(model, training)
-    decay = build_decay(optimizer, training)
-    rates = []
-    for _ in range(3):
-        rates.append(learning_rate(optimizer))
+    steps = build_schedule(optimizer, training)
+    found = []
+    for _ in range(4):
+        found.append(learning_rate(optimizer))
         optimizer.step()
-        decay.step()
-    assert rates == pytest.approx([0.5, 0.45, 0.405])
+        steps.step()
+    assert found == pytest.approx(rates)
 
 
 def test_frozen_parameters_are_left_out() -> None:
@@ -72,25 +76,3 @@ def test_frozen_parameters_are_left_out() -> None:
     optimizer = build_optimizer(model, TrainingConfig(lr=0.1))
     assert sum(len(group["params"]) for group in optimizer.param_groups) == 1
     assert math.isclose(learning_rate(optimizer), 0.1)
-
-
-def test_the_norm_and_the_clip_of_a_sparse_gradient() -> None:
-    (dense,) = parameters(4.0)
-    table = nn.Parameter(torch.zeros(5, 1))
-    places, values = torch.tensor([[2]]), torch.tensor([[3.0]])
-    table.grad = torch.sparse_coo_tensor(places, values, (5, 1), check_invariants=True)
-    assert clip_gradients([dense, table], 2.5).item() == 5.0
-    assert table.grad.to_dense().flatten().tolist() == [0.0, 0.0, 1.5, 0.0, 0.0]
-
-
-def test_rows_wait_where_a_batch_reads_few_of_them(graph: KnowledgeGraph) -> None:
-    """1-K on the CPU with a plain table; the batch of 1 reads 1 + 1 + K rows."""
-    model = LinkPredictor.build(ModelConfig(entity_dim=12, relation_dim=12, bias=True), graph)
-    training = TrainingConfig(regime="1-k", batch_size=1, negatives=1, lr=0.1)
-    model.encoder.entity_table = nn.Parameter(torch.zeros(24, 12))
-    assert reads_few_rows(model, training)
-    assert isinstance(build_optimizer(model, training), RowAdam)
-    assert not reads_few_rows(model, replace(training, negatives=2))
-    assert not reads_few_rows(model, replace(training, regime="1-n"))
-    assert not isinstance(build_optimizer(model, replace(training, optimizer="adagrad")), RowAdam)
-    assert not reads_few_rows(nn.Linear(1, 1), training)

@@ -6,8 +6,10 @@ from dglkgmix.training.history import Row
 from dglkgmix.training.progress import BarProgress, LineProgress, Progress, make_progress
 
 
-def row(epoch: int, mrr: float | None = None, samples: int = 0) -> Row:
-    return Row("train", epoch, 12.345, 10.0, 2.345, samples, 1000, 4, 1e-3, 1.0, 1.0, 0.5, mrr, 0)
+def row(epoch: int, mrr: float | None = None, samples: int = 0, goal: float | None = None) -> Row:
+    losses = (12.345, 10.0, 2.345)
+    goal = mrr if goal is None else goal
+    return Row("train", epoch, *losses, samples, 1000, 4, 1e-3, 1.0, 1.0, 0.5, mrr, 0, goal)
 
 
 class Terminal(io.StringIO):
@@ -26,7 +28,7 @@ def run(progress: Progress, rows: list[Row]) -> None:
 
 def test_lines_tell_epoch_losses_speed_mrr_and_time_left() -> None:
     stream = io.StringIO()
-    run(LineProgress(stream, interval=0), [row(1), row(2, 0.25, 500), row(3, 0.5)])
+    run(LineProgress(stream, interval=0), [row(1), row(2, 0.25, 500), row(3, 0.5, goal=0.125)])
     first, second, third = stream.getvalue().splitlines()
     assert first.startswith("train 1/3 loss 12.35")
     assert "2,000 triples/s" in first
@@ -34,7 +36,8 @@ def test_lines_tell_epoch_losses_speed_mrr_and_time_left() -> None:
     assert "valid MRR" not in first
     assert "(graph 10, synthetic 2.345)" in second
     assert "3,000 triples/s" in second
-    assert "valid MRR 0.2500" in second
+    assert "valid MRR 0.2500  " in second
+    assert "valid MRR 0.5000 (goal 0.1250)" in third
     assert third.endswith("0:00 left")
     assert "\r" not in stream.getvalue()
     assert "\x1b" not in stream.getvalue()

@@ -58,5 +58,46 @@ def test_a_split_without_triples_has_no_account(
 
 def test_a_result_is_plain(graph: KnowledgeGraph, tmp_path: Path) -> None:
     result = train(graph, settings("training.epochs=1"), tmp_path / "run")
-    assert list(result.to_dict()) == ["run", "epochs", "best_epoch", "seconds", "valid", "test"]
+    assert list(result.to_dict()) == [
+        *("run", "epochs", "epoch_limit", "best_epoch", "seconds", "popularity_mrr"),
+        *("valid", "test"),
+    ]
     json.dumps(result.to_dict(), allow_nan=False)
+
+
+@pytest.mark.parametrize(
+    ("epochs", "limit", "valid", "length"),
+    [
+        (100, 500, 0.2, "best epoch 50, stopped early after 100 of 500"),
+        (100, 100, 0.2, "best epoch 50 of 100"),
+        (50, 50, None, "epoch 50 of 50, the last one"),
+    ],
+)
+def test_a_result_tells_its_length_in_a_line(
+    epochs: int, limit: int, valid: float | None, length: str
+) -> None:
+    account = None if valid is None else {"overall": {"mrr": valid}}
+    test = {"overall": {"mrr": 0.25}}
+    result = results.Result("runs/x", epochs, limit, 50, 1.5, 0.1, account, test)
+    assert result.length == length
+    shown = "" if valid is None else "valid MRR 0.2000, "
+    assert repr(result) == f"Result(runs/x, {length}, {shown}test MRR 0.2500)"
+
+
+def test_popularity_is_ranked_on_the_split_that_counts(tmp_path: Path) -> None:
+    """Training has the tails c twice and b once, and the heads a, b and d once each."""
+    train_rows = [("a", "r", "c"), ("b", "r", "c"), ("d", "r", "b")]
+    valid, test = [("c", "r", "c")], [("a", "r", "b")]
+    small = settings("training.epochs=1", "training.batch_size=2", "model.decoder=distmult")
+    # (a, r, ?): c is known, so b is first. (?, r, b): d is known, a and b tie: 1.5.
+    kg = KnowledgeGraph.from_names(train_rows, valid, test)
+    result = train(kg, small, tmp_path / "both")
+    assert result.popularity_mrr == pytest.approx((1 + 1 / 1.5) / 2)
+    assert result.mrr == result.test["overall"]["mrr"]
+    # (c, r, ?): c is first. (?, r, c): a and b are known, and d is before c: 2.
+    kg = KnowledgeGraph.from_names(train_rows, valid)
+    result = train(kg, small, tmp_path / "valid")
+    assert result.popularity_mrr == pytest.approx((1 + 1 / 2) / 2)
+    assert result.mrr == result.valid["overall"]["mrr"]
+    bare = train(KnowledgeGraph.from_names(train_rows), small, tmp_path / "bare")
+    assert (bare.mrr, bare.popularity_mrr) == (None, None)

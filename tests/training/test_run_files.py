@@ -69,7 +69,7 @@ def test_a_table_of_another_kind_is_refused_by_name(tmp_path: Path, graph: Knowl
         with pytest.raises(CheckpointError, match=r"triples.parquet: column 'head' is missing"):
             read_graph(folder)
         folder.write(run_files.TRIPLES, b"PAR1 but not really PAR1")
-        with pytest.raises(CheckpointError, match=r"triples.parquet: not a Parquet file"):
+        with pytest.raises(CheckpointError, match=r"triples.parquet: not a readable Parquet file"):
             read_graph(folder)
 
 

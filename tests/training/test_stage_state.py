@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 import torch
 
@@ -8,7 +10,7 @@ from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.models.link_predictor import LinkPredictor
 from dglkgmix.training.checkpoint import pack, unpack
 from dglkgmix.training.defaults import resolve
-from dglkgmix.training.stage_state import StageState, set_tables
+from dglkgmix.training.stage_state import StageState, Validation, set_tables
 from dglkgmix.training.stages import stages
 
 from .conftest import settings
@@ -63,9 +65,10 @@ def test_the_selection_is_the_best_or_a_better_last_one(graph: KnowledgeGraph) -
     work.record(0.5)
     best = work.model.encoder.entity_table.detach().clone()
     step(work)
-    for late, epoch, mrr in ((None, 1, 0.5), (0.5, 1, 0.5), (0.6, 2, 0.6)):
+    equal, better = Validation(mrr=0.9, goal=0.5), Validation(mrr=0.1, goal=0.6)
+    for late, epoch, goal in ((None, 1, 0.5), (equal, 1, 0.5), (better, 2, 0.6)):
         selection = work.select(late)
-        assert (selection.epoch, selection.mrr) == (epoch, mrr)
+        assert (selection.epoch, selection.goal) == (epoch, goal)
         table = selection.weights["encoder.entity_table"]
         assert torch.equal(table, best) == (epoch == 1)
 
@@ -78,23 +81,43 @@ def test_a_beginning_average_starts_the_competition_again(graph: KnowledgeGraph)
     assert work.stopping.best is None
     assert work.candidate is work.averaging.model
     work.record(0.1)
-    assert work.select(None).mrr == 0.1
+    assert work.select(None).goal == 0.1
     step(work)
     work.record(0.2)
     assert work.select(None).epoch == 3
 
 
-def test_a_saved_state_goes_on_to_the_same_bits(graph: KnowledgeGraph) -> None:
+def test_a_saved_state_goes_on_to_the_same_bits(graph: KnowledgeGraph, tmp_path: Path) -> None:
     options = ("swa.enabled=true", "swa.start=2", "swa.every=1", "training.lr_decay=0.5")
     one = begin(graph, *options)
     for value in (0.1, 0.3, 0.2):
         step(one)
         one.record(value)
     other = begin(graph, *options)
-    other.load(unpack(bytes(pack(one.state()))), "here")
+    pack(one.state())(tmp_path / "state")
+    other.load(unpack(tmp_path / "state"), "here")
     for work in (one, other):
         step(work)
-    assert bytes(pack(one.state())) == bytes(pack(other.state()))
+    for name, work in (("one", one), ("other", other)):
+        pack(work.state())(tmp_path / name)
+    assert (tmp_path / "one").read_bytes() == (tmp_path / "other").read_bytes()
+
+
+def test_a_plateau_lowers_the_rate(graph: KnowledgeGraph) -> None:
+    """After each second validation without a new best; what averages has a rate of its own."""
+    plateau = ("training.schedule=plateau", "training.lr_patience=2", "training.lr=0.8")
+    work = begin(graph, *plateau, "swa.enabled=true", "swa.start=9", "swa.every=1")
+    rates = []
+    for value in (0.5, 0.4, 0.5, 0.3, 0.2, 0.6, 0.1, 0.1):
+        step(work)
+        work.record(value)
+        rates.append(work.lr)
+    assert rates == [0.8, 0.8, 0.4, 0.4, 0.2, 0.2, 0.2, 0.1]
+    step(work)
+    rate = work.lr
+    for value in (0.7, 0.1, 0.1):
+        work.record(value)
+    assert work.lr == rate
 
 
 @pytest.mark.parametrize("lost", ["epoch", "model", "optimizer", "decay", "stopping", "best"])

@@ -8,6 +8,7 @@ import pytest
 import torch
 
 from dglkgmix.config import Config, ModelConfig
+from dglkgmix.config.toml import set_option
 from dglkgmix.errors import CheckpointError, NumericError
 from dglkgmix.files import RunFolder
 from dglkgmix.kg.graph import KnowledgeGraph
@@ -18,7 +19,7 @@ from dglkgmix.training.defaults import resolve
 from dglkgmix.training.history import Row
 from dglkgmix.training.launch import resume, train
 from dglkgmix.training.progress import Progress
-from dglkgmix.training.run_files import STATE
+from dglkgmix.training.run_files import MODEL, STATE
 
 from .conftest import settings, timeless, weights
 
@@ -59,13 +60,17 @@ def continued(run: Path, config: Config, **options: object) -> None:
 
 
 def state(run: Path) -> dict:
-    return checkpoint.unpack((run / STATE).read_bytes())
+    return checkpoint.unpack(run / STATE)
 
 
 def scripted(monkeypatch: pytest.MonkeyPatch, values: list[float]) -> None:
     """Validations give ``values`` in turn."""
     script = iter(values)
-    monkeypatch.setattr(stage_loop, "mean_reciprocal_rank", lambda *_: next(script))
+    monkeypatch.setattr(
+        stage_loop,
+        "reciprocal_ranks",
+        lambda *_: torch.tensor([next(script)], dtype=torch.float64),
+    )
 
 
 FULL = (
@@ -104,6 +109,67 @@ def test_a_stop_and_a_resume_give_the_bits_of_one_go(
     whole, parts = state(tmp_path / "whole"), state(tmp_path / "parts")
     assert whole["stopping"] == parts["stopping"]
     assert torch.equal(whole["random"]["cpu"], parts["random"]["cpu"])
+
+
+@pytest.mark.parametrize("schedule", ["cosine", "plateau"])
+def test_schedules_and_goals_go_on_to_the_same_bits(
+    graph: KnowledgeGraph, tmp_path: Path, schedule: str
+) -> None:
+    options = ("model.decoder=complex", "training.relation_prediction=0.5", "model.init_scale=0.1")
+    options += ("training.select=zero", "training.lr_patience=1", "training.lr=0.1")
+    config = settings(*options, f"training.schedule={schedule}", "training.epochs=8")
+    config = set_option(config, "runtime.save_every", 1)
+    train(graph, config, tmp_path / "whole")
+    with pytest.raises(KeyboardInterrupt):
+        train(graph, config, tmp_path / "parts", observers=[Stop(after=5)])
+    continued(tmp_path / "parts", config)
+    assert weights(tmp_path / "parts") == weights(tmp_path / "whole")
+    histories = [timeless(Run.open(tmp_path / name).history) for name in ("whole", "parts")]
+    assert histories[0] == histories[1]
+    assert len({row["lr"] for row in histories[0]}) > 2
+
+
+def test_the_best_epoch_is_that_of_the_goal(
+    graph: KnowledgeGraph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ten queries; the first alone counts for the goal."""
+    first, rest = iter([0.2, 0.5, 0.4]), iter([0.9, 0.1, 0.8])
+    monkeypatch.setattr(
+        stage_loop,
+        "reciprocal_ranks",
+        lambda *_: torch.tensor([next(first)] + 9 * [next(rest)], dtype=torch.float64),
+    )
+    monkeypatch.setattr(stage_loop, "goal_weights", lambda *_: torch.eye(10).double()[0])
+    result = train(graph, settings("training.select=zero"), tmp_path / "run")
+    run = Run.open(tmp_path / "run")
+    assert result.best_epoch == 2
+    assert run.metrics["selection"] == {"by": "zero", "value": 0.5}
+    assert [row["valid_goal"] for row in run.history] == [0.2, 0.5, 0.4]
+    mrr = [0.1 * 0.2 + 0.9 * 0.9, 0.1 * 0.5 + 0.9 * 0.1, 0.1 * 0.4 + 0.9 * 0.8]
+    assert [row["valid_mrr"] for row in run.history] == pytest.approx(mrr)
+
+
+def test_test_triples_steer_nothing(tmp_path: Path) -> None:
+    """Other test triples: the same weights, history and probabilities, to the bit.
+
+    12 entities, so that most validation queries share head and relation with a test triple.
+    """
+    generator = torch.Generator().manual_seed(0)
+    columns = [torch.randint(size, (120,), generator=generator) for size in (12, 2, 12)]
+    rows = torch.stack(columns, 1)
+    shuffled = rows[80:].clone()
+    shuffled[:, 2] = shuffled[torch.randperm(40, generator=generator), 2]
+    found = []
+    for name, test in (("one", rows[80:]), ("other", shuffled)):
+        kg = KnowledgeGraph.from_arrays(rows[:50], rows[50:80], test, entities=12, relations=2)
+        train(kg, settings("training.epochs=8", "training.patience=2"), tmp_path / name)
+        run = Run.open(tmp_path / name)
+        found.append((weights(tmp_path / name), timeless(run.history), run.metrics["platt"]))
+        assert run.metrics["selection"] == {
+            "by": "mrr",
+            "value": max(row["valid_mrr"] for row in run.history),
+        }
+    assert found[0] == found[1]
 
 
 @pytest.mark.parametrize("after", [1, 4, 7])
@@ -245,7 +311,7 @@ def test_two_stages_keep_the_tables_of_the_best_epoch_and_nothing_else(
 
     monkeypatch.setattr(stage_loop.StageLoop, "__init__", spy)
     train(graph, settings("pretrain.enabled=true", "training.epochs=3"), tmp_path / "both")
-    kept = checkpoint.unpack_weights(weights(tmp_path / "first"))
+    kept = checkpoint.unpack_weights(tmp_path / "first" / MODEL)
     same = {name for name, value in starts[1].items() if torch.equal(value, kept[name])}
     assert {"encoder.entity_table", "encoder.relation_table"} <= same
     fresh = LinkPredictor.build(settings_model(graph), graph).state_dict()
@@ -321,8 +387,8 @@ def test_without_a_validation_split_all_epochs_run_and_the_last_weights_stay(
     assert (result.best_epoch, result.epochs, result.valid) == (3, 3, None)
     assert result.test is not None
     assert any("No validation triples" in text for text in recorder.messages)
-    last = bytes(checkpoint.pack_weights(state(tmp_path / "run")["model"]))
-    assert weights(tmp_path / "run") == last
+    checkpoint.pack_weights(state(tmp_path / "run")["model"])(tmp_path / "last")
+    assert weights(tmp_path / "run") == (tmp_path / "last").read_bytes()
 
 
 def test_a_loss_that_is_not_finite_stops_with_epoch_and_batch_and_keeps_the_best(
@@ -345,6 +411,31 @@ def test_a_loss_that_is_not_finite_stops_with_epoch_and_batch_and_keeps_the_best
     ):
         train(graph, settings(), tmp_path / "run")
     assert weights(tmp_path / "run") == weights(tmp_path / "one")
+    assert Run.open(tmp_path / "run").model is not None
+
+
+@pytest.mark.parametrize(("every", "epoch"), [(1, 2), (3, 4)])
+def test_divergence_that_a_validation_finds_names_the_epoch_and_says_what_to_do(
+    graph: KnowledgeGraph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, every: int, epoch: int
+) -> None:
+    """At its second validation; with ``every`` 3 that is the late one, after the last epoch."""
+    original, calls = stage_loop.reciprocal_ranks, [0]
+
+    def broken(model, *rest):
+        calls[0] += 1
+        if calls[0] == 2:
+            with torch.no_grad():
+                model.encoder.entity_table[0] = math.inf
+        return original(model, *rest)
+
+    monkeypatch.setattr(stage_loop, "reciprocal_ranks", broken)
+    message = rf"after epoch {epoch} of stage 'train' failed: .* smaller --lr, .* of epoch {every},"
+    with pytest.raises(NumericError, match=message):
+        train(
+            graph,
+            settings("training.epochs=4", f"training.validate_every={every}"),
+            tmp_path / "run",
+        )
     assert Run.open(tmp_path / "run").model is not None
 
 

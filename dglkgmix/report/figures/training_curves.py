@@ -52,6 +52,18 @@ def stage_starts(rows: Sequence[Mapping[str, Any]]) -> list[int]:
     return [i + 1 for i in range(1, len(stages)) if stages[i] != stages[i - 1]]
 
 
+def _spread(axes: Axes, losses: Sequence[float]) -> None:
+    """A logarithmic axis where the first epochs' losses would flatten the rest of a linear one."""
+    from matplotlib.ticker import LogLocator, NullLocator
+
+    # A decade, or there would be too few round numbers to label.
+    if losses and 0 < 10 * min(losses) <= max(losses):
+        axes.set_yscale("log")
+        axes.yaxis.set_major_locator(LogLocator(subs=(1, 3)))
+        axes.yaxis.set_minor_locator(NullLocator())
+        axes.set_ylabel(f"{axes.get_ylabel()} (logarithmic)")
+
+
 def _paint(axes: Axes, histories: Histories, column: str) -> None:
     from matplotlib.ticker import MaxNLocator
 
@@ -67,6 +79,8 @@ def _paint(axes: Axes, histories: Histories, column: str) -> None:
             axes.axvline(start - 0.5, color=line, linewidth=1, linestyle=(0, (4, 3)), zorder=1)
     axes.set_xlabel("epoch (dashed: the next stage starts)")
     axes.set_ylabel(LABELS[column])
+    if column == "loss":
+        _spread(axes, [value for rows in histories.values() for _, value in curve(rows, column)])
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     if len(histories) > 1:
         legend(axes, handles, list(histories))

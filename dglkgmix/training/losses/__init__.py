@@ -14,6 +14,7 @@ from dglkgmix.training.losses.one_to_n import (
 from dglkgmix.training.losses.partition import Offsets
 from dglkgmix.training.losses.penalties import l2, n3
 from dglkgmix.training.losses.pointwise import Focus, Terms, bce_terms
+from dglkgmix.training.losses.relations import relation_prediction
 from dglkgmix.training.losses.softmax import Softmax
 from dglkgmix.training.losses.table import Table
 from dglkgmix.training.losses.targets import Targets, reduced, softmax_smoothing
@@ -37,6 +38,7 @@ __all__ = [
     "one_to_n_ce",
     "one_to_n_ce_scores",
     "reduced",
+    "relation_prediction",
     "softmax_smoothing",
     "synthetic_bce",
 ]

@@ -65,7 +65,7 @@ class RowStatistics(Function):
             picked[index] = scores.view(-1)[flat]
             before, maximum = maximum, torch.maximum(maximum, scores.amax(0))
             total = total * (before - maximum).exp() + scores.sub_(maximum).exp_().sum(0)
-            exponentials.maxima.append(maximum)
+            exponentials.maxima[number] = maximum
         log_partition = maximum + total.log()
         ctx.exponentials, ctx.picks, ctx.table = exponentials, picks, table
         ctx.log_partition = log_partition.clone()
@@ -94,7 +94,6 @@ class _Exponentials:
     def __init__(self, products: Products, offsets: Offsets | None) -> None:
         self.products = products
         self.blocks = products.blocks()
-        self.maxima: list[Tensor] = []  # m of each block
         self._offsets, self._places = offsets, None
         batch = len(products.query)
         if offsets is not None:
@@ -102,6 +101,9 @@ class _Exponentials:
         entities = len(products.entities)
         self._keeps = entities * batch <= KEPT_SCORES
         self._buffer = products.buffer(entities if self._keeps else self.blocks[0].stop)
+        # m of each block. One tensor: small ones, kept among large ones that come and go, would
+        # leave holes that no later block fits into.
+        self.maxima = self._buffer.new_empty(len(self.blocks), batch)
 
     def row(self, length: int) -> Tensor:
         """An uninitialised (length,) tensor of the scores' type."""

@@ -1,5 +1,7 @@
 import math
 
+import pytest
+
 from dglkgmix.report.figures.training_curves import (
     curve,
     describe_training_curves,
@@ -29,6 +31,25 @@ def test_a_line_a_run_and_a_mark_where_a_stage_starts():
     assert lines == [[[2, 0.25], [4, 0.5]], [[2.5, 0], [2.5, 1]], [[2, 0.25]]]
     assert axes.get_ylabel() == "Validation MRR"
     assert [t.get_text() for t in axes.get_legend().get_texts()] == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("losses", "scale", "label"),
+    [
+        ((50.0, 1.0, 0.5), "log", "Training loss (logarithmic)"),
+        ((4.5, 1.0, 0.5), "linear", "Training loss"),
+        ((50.0, 1.0, 0.0), "linear", "Training loss"),
+        ((), "linear", "Training loss"),
+    ],
+)
+def test_a_first_epoch_does_not_flatten_the_rest(losses, scale, label):
+    rows = [{"stage": "a" if i else "b", "loss": loss} for i, loss in enumerate(losses)]
+    axes = draw_training_curves({"run": rows}, "loss").axes[0]
+    assert (axes.get_yscale(), axes.get_ylabel()) == (scale, label)
+    shares = draw_training_curves(
+        {"run": [{**row, "valid_mrr": row["loss"]} for row in rows]}, "valid_mrr"
+    )
+    assert shares.axes[0].get_yscale() == "linear"
 
 
 def test_words():

@@ -46,8 +46,8 @@ def test_gradcheck(operands) -> None:
     )
 
 
-def test_gradients_are_the_same_to_the_bit_each_time() -> None:
-    """Many candidates, few entities: the order of the sums must not depend on threads."""
+def test_gradients_are_the_same_each_time() -> None:
+    """Many candidates, few entities: the sums are made in one order each time."""
     chance = torch.Generator().manual_seed(2)
     query, entities = (torch.randn(n, 32, generator=chance) for n in (64, 20))
     chosen = torch.randint(20, (64, 101), generator=chance)
