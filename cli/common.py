@@ -19,7 +19,7 @@ from dglkgmix.paths import readable
 
 if TYPE_CHECKING:
     from dglkgmix.kg.graph import KnowledgeGraph
-    from dglkgmix.run import Run
+    from dglkgmix.runs.run import Run
 
 T = TypeVar("T")
 # Embeddings, overrides and isolates, which can show a text in another order than it has.
@@ -85,7 +85,7 @@ def metric_option(command: Callable[..., T]) -> Callable[..., T]:
 
 def open_run(path: Path) -> Run:
     """The run in a folder; a line on standard error tells of one that has not finished."""
-    from dglkgmix.run import Run
+    from dglkgmix.runs.run import Run
 
     run = Run.open(path)
     if not run.finished:

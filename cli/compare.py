@@ -13,7 +13,7 @@ from dglkgmix.paths import path_of
 
 if TYPE_CHECKING:
     from dglkgmix.evaluation.rank_table import RankTable
-    from dglkgmix.run import Run
+    from dglkgmix.runs.run import Run
 
 
 @click.command(

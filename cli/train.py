@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from dglkgmix.config import Config
     from dglkgmix.files import RunFolder
     from dglkgmix.kg.graph import KnowledgeGraph
-    from dglkgmix.training.results import Result
+    from dglkgmix.runs.results import Result
     from dglkgmix.world import World
 
 
@@ -159,7 +159,8 @@ def _start(options: dict[str, Any], world: World) -> Result:
 
 def _resume(options: dict[str, Any], world: World) -> Result:
     """Go on; from the start where an earlier call was killed before it had written the inputs."""
-    from dglkgmix.training import launch, run_files
+    from dglkgmix.runs import run_files
+    from dglkgmix.training import launch
 
     begun = world.agreed((options["out"] / "manifest.json").exists())
     if options["source"] and not begun:
@@ -223,7 +224,7 @@ def _assembled(options: dict[str, Any]) -> Config:
 def _stored(options: dict[str, Any], folder: RunFolder) -> Config:
     """The run's own configuration with what flags may change."""
     from dglkgmix.config.assembly import resumed
-    from dglkgmix.training import run_files
+    from dglkgmix.runs import run_files
 
     for name in ("recipe", "config_file"):
         if options[name]:
@@ -263,7 +264,7 @@ def _progress(options: dict[str, Any]) -> Any:
 def _observers(options: dict[str, Any]) -> list[Any]:
     if not options["tensorboard"]:
         return []
-    from dglkgmix.training.history import TensorBoard
+    from dglkgmix.runs.history import TensorBoard
 
     check_text(options["tensorboard"], "--tensorboard")
     return [TensorBoard(options["tensorboard"])]

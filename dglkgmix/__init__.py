@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from dglkgmix.kg.graph import KnowledgeGraph
     from dglkgmix.kg.sources import load
     from dglkgmix.models.link_predictor import LinkPredictor
-    from dglkgmix.prediction import Predictor
-    from dglkgmix.run import Run
+    from dglkgmix.prediction.answers import Predictor
+    from dglkgmix.runs.run import Run
     from dglkgmix.training.launch import train
 
 __version__ = "0.1.0"
@@ -30,9 +30,9 @@ _EXPORTS = {
     "KGCompleter": "dglkgmix.estimator.completer",
     "KnowledgeGraph": "dglkgmix.kg.graph",
     "LinkPredictor": "dglkgmix.models.link_predictor",
-    "Predictor": "dglkgmix.prediction",
+    "Predictor": "dglkgmix.prediction.answers",
     "RankTable": "dglkgmix.evaluation.rank_table",
-    "Run": "dglkgmix.run",
+    "Run": "dglkgmix.runs.run",
     "load": "dglkgmix.kg.sources",
     "train": "dglkgmix.training.launch",
 }

@@ -13,7 +13,7 @@ from dglkgmix.cli.main import main
 from dglkgmix.config.toml import apply_overrides, dumps, loads
 from dglkgmix.errors import ConfigError
 from dglkgmix.paths import path_of, read_utf8, readable
-from dglkgmix.run import Run
+from dglkgmix.runs.run import Run
 from tests.conftest import ROOT
 
 ROWS = [(f"\u0141{i % 8}", "r", f"\u0141{(i * 3 + 1) % 8}") for i in range(16)]

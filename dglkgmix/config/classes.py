@@ -34,18 +34,18 @@ DECODERS = {
 }
 ENCODERS = {"lookup": "dglkgmix.models.lookup:Lookup", "rgcn": "dglkgmix.models.rgcn:RGCN"}
 STRATEGIES = {
-    "standard": "dglkgmix.training.strategies.standard:Standard",
-    "mixup": "dglkgmix.training.strategies.mixup:Mixup",
-    "oversample": "dglkgmix.training.strategies.oversample:Oversample",
-    "reweight": "dglkgmix.training.strategies.reweight:Reweight",
-    "focal": "dglkgmix.training.strategies.focal:Focal",
-    "logit-adjustment": "dglkgmix.training.strategies.logit_adjustment:LogitAdjustment",
+    "standard": "dglkgmix.strategies.standard:Standard",
+    "mixup": "dglkgmix.strategies.mixup:Mixup",
+    "oversample": "dglkgmix.strategies.oversample:Oversample",
+    "reweight": "dglkgmix.strategies.reweight:Reweight",
+    "focal": "dglkgmix.strategies.focal:Focal",
+    "logit-adjustment": "dglkgmix.strategies.logit_adjustment:LogitAdjustment",
 }
 NAMES = {"decoder": DECODERS, "encoder": ENCODERS, "strategy": STRATEGIES}
 _BASES = {
     "decoder": "dglkgmix.models.decoder:Decoder",
     "encoder": "dglkgmix.models.encoder:Encoder",
-    "strategy": "dglkgmix.training.strategies.base:Strategy",
+    "strategy": "dglkgmix.strategies.base:Strategy",
 }
 # Classes of the user's that were named in this process, by their import path.
 _named: dict[str, type] = {}

@@ -75,7 +75,7 @@ class KGCompleter(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         classes_: (E,) entities in ascending order: the columns of ``predict_proba``.
         relations_: (R,) relations in ascending order.
         history_: one dictionary an epoch.
-        run_: the training as a :class:`dglkgmix.run.Run`.
+        run_: the training as a :class:`dglkgmix.runs.run.Run`.
         n_features_in_, feature_names_in_: of the X that ``fit`` was given.
     """
 

@@ -8,8 +8,8 @@ from typing import Any
 
 from dglkgmix.errors import CheckpointError
 from dglkgmix.files import RunFolder
-from dglkgmix.run import Run
-from dglkgmix.training import run_files
+from dglkgmix.runs import run_files
+from dglkgmix.runs.run import Run
 
 INPUT = "input.json"
 

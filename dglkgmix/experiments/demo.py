@@ -12,9 +12,9 @@ from dglkgmix.config.toml import apply_overrides
 from dglkgmix.evaluation.model_scorer import ModelScorer
 from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.kg.sources import load
-from dglkgmix.prediction import Predictor, Query
+from dglkgmix.prediction.answers import Predictor, Query
 from dglkgmix.report.page import write_report
-from dglkgmix.run import Run
+from dglkgmix.runs.run import Run
 from dglkgmix.training.launch import train
 from dglkgmix.training.progress import Progress
 

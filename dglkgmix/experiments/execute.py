@@ -17,8 +17,9 @@ from dglkgmix.experiments.plan import Training
 from dglkgmix.experiments.summary import FORMAT, graph_digest, summarise
 from dglkgmix.files import RunFolder, write_atomic
 from dglkgmix.kg.graph import KnowledgeGraph
-from dglkgmix.run import Run
-from dglkgmix.training import launch, run_files
+from dglkgmix.runs import run_files
+from dglkgmix.runs.run import Run
+from dglkgmix.training import launch
 from dglkgmix.training.progress import Progress, make_progress
 
 RUNS, SUMMARIES = "runs", "summaries"

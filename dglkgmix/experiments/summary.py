@@ -17,7 +17,7 @@ from dglkgmix.evaluation.rank_table import RankTable
 from dglkgmix.files import digest
 from dglkgmix.kg.degrees import DegreeBins
 from dglkgmix.kg.graph import KnowledgeGraph
-from dglkgmix.run import Run
+from dglkgmix.runs.run import Run
 
 # One more whenever the content of a summary changes: those of an earlier one are made anew.
 FORMAT = 3

@@ -28,11 +28,11 @@ from dglkgmix.files import write_atomic
 from dglkgmix.kg.degrees import DegreeBins
 from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.passwords import hide_passwords
-from dglkgmix.run import Run
+from dglkgmix.runs.history import Row
+from dglkgmix.runs.run import Run
 from dglkgmix.sampling.seeds import derive
 from dglkgmix.training import launch
 from dglkgmix.training.defaults import resolve
-from dglkgmix.training.history import Row
 from dglkgmix.training.progress import Progress
 from dglkgmix.training.stages import MAIN
 

@@ -11,10 +11,10 @@ from torch import Tensor, nn
 
 from dglkgmix.config import ModelConfig
 from dglkgmix.errors import ConfigError
-from dglkgmix.models.batch_norm import BatchNorm
-from dglkgmix.models.convolution import NormedConvolution
+from dglkgmix.kernels.batch_norm import BatchNorm
+from dglkgmix.kernels.convolution import NormedConvolution
+from dglkgmix.kernels.dropout import Dropout
 from dglkgmix.models.decoder import Decoder, same_dim
-from dglkgmix.models.dropout import Dropout
 
 
 @dataclass(frozen=True)

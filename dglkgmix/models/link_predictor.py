@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from dglkgmix.config import ModelConfig
 from dglkgmix.errors import ConfigError
-from dglkgmix.models.batch_norm import frozen_statistics
+from dglkgmix.kernels.batch_norm import frozen_statistics
 from dglkgmix.models.decoder import Decoder
 from dglkgmix.models.encoder import Encoder, Vectors
 from dglkgmix.models.registry import build_decoder, build_encoder

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from dglkgmix.config import ModelConfig
 from dglkgmix.errors import ConfigError
-from dglkgmix.models.dropout import Dropout
+from dglkgmix.kernels.dropout import Dropout
 from dglkgmix.models.encoder import Encoder, Vectors
 from dglkgmix.models.neighbour_sampling import NeighbourSampler
 from dglkgmix.models.neighbourhood import Neighbourhood, thinned, with_reciprocals

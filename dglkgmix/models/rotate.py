@@ -9,8 +9,8 @@ from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
 from dglkgmix.errors import ConfigError
+from dglkgmix.kernels.dropout import Dropout
 from dglkgmix.models.decoder import Decoder, same_dim
-from dglkgmix.models.dropout import Dropout
 
 # Numbers of the differences between queries and entities that are held at once.
 _BLOCK = 2**22

@@ -6,9 +6,9 @@ import torch
 from torch import Tensor, nn
 
 from dglkgmix.errors import ConfigError
+from dglkgmix.kernels.dropout import Dropout
+from dglkgmix.kernels.euclidean import euclidean
 from dglkgmix.models.decoder import Decoder, same_dim
-from dglkgmix.models.dropout import Dropout
-from dglkgmix.models.euclidean import euclidean
 
 EXACT = "donot_use_mm_for_euclid_dist"
 

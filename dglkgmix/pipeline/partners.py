@@ -10,8 +10,8 @@ from dglkgmix.config import Config, StrategyConfig, TrainingConfig
 from dglkgmix.config.checks import validate
 from dglkgmix.pipeline.etypes import EdgeIds
 from dglkgmix.pipeline.ids import GraphIds
-from dglkgmix.training.strategies.base import SyntheticBatch
-from dglkgmix.training.strategies.mixup import Mixup
+from dglkgmix.strategies.base import SyntheticBatch
+from dglkgmix.strategies.mixup import Mixup
 
 
 class MixupPartners:

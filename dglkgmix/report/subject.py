@@ -22,7 +22,7 @@ from dglkgmix.evaluation.significance import mrr_intervals
 from dglkgmix.kg.degrees import DegreeBins
 from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.paths import readable
-from dglkgmix.run import Run
+from dglkgmix.runs.run import Run
 
 _ISOLATE, _END_OF_ISOLATE = "\N{FIRST STRONG ISOLATE}", "\N{POP DIRECTIONAL ISOLATE}"
 # Bidirectional classes of Unicode: letters and digits, then marks that start such a text.

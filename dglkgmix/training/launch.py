@@ -16,16 +16,16 @@ from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.models.decoder import Decoder
 from dglkgmix.models.encoder import Encoder
 from dglkgmix.paths import path_of
-from dglkgmix.spectator import Spectator
-from dglkgmix.training import run_files
+from dglkgmix.runs import run_files
+from dglkgmix.runs.results import EVALUATED, Result
+from dglkgmix.runs.spectator import Spectator
+from dglkgmix.runs.state_file import StateFile
+from dglkgmix.strategies import Strategy
+from dglkgmix.strategies.weighted import edge_weights
 from dglkgmix.training.memory import check_memory
 from dglkgmix.training.parallel import job
 from dglkgmix.training.progress import Progress
-from dglkgmix.training.results import EVALUATED, Result
 from dglkgmix.training.stages import MAIN
-from dglkgmix.training.state_file import StateFile
-from dglkgmix.training.strategies import Strategy
-from dglkgmix.training.strategies.weighted import edge_weights
 from dglkgmix.training.trainer import Observer, Trainer
 from dglkgmix.world import ALONE, World
 

@@ -14,11 +14,11 @@ import torch
 from dglkgmix.config import Settled
 from dglkgmix.config.classes import find
 from dglkgmix.errors import ConfigError
+from dglkgmix.kernels.partition import KEPT_SCORES
+from dglkgmix.kernels.products import CPU_BLOCK, DEVICE_BLOCK
 from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.models.decoder import Decoder
 from dglkgmix.models.registry import build_decoder, table_dims
-from dglkgmix.training.losses.partition import KEPT_SCORES
-from dglkgmix.training.losses.products import CPU_BLOCK, DEVICE_BLOCK
 from dglkgmix.training.stages import Stage, stages
 from dglkgmix.world import ALONE, World
 

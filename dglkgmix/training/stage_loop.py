@@ -17,21 +17,22 @@ from dglkgmix.evaluation.queries import EvalQueries, evaluation_queries
 from dglkgmix.evaluation.ranking import rank
 from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.models.link_predictor import LinkPredictor
+from dglkgmix.runs.history import Row
+from dglkgmix.runs.results import Selection, Validation
 from dglkgmix.sampling.negatives import TripleBatch, TripleBatches
 from dglkgmix.sampling.queries import QueryBatch, QueryBatches
 from dglkgmix.sampling.seeds import derive
+from dglkgmix.strategies import Strategy
+from dglkgmix.strategies.weighted import Weighted
 from dglkgmix.training.batch_loss import LossTerms, batch_loss
 from dglkgmix.training.epoch_meter import ADVICE, EpochMeter
 from dglkgmix.training.goal import goal_weights
-from dglkgmix.training.history import Row
 from dglkgmix.training.optimizer import clip_gradients
 from dglkgmix.training.parallel import add_up
 from dglkgmix.training.prepared import prepare
 from dglkgmix.training.progress import Progress
 from dglkgmix.training.shares import share
-from dglkgmix.training.stage_state import Selection, StageState, Validation
-from dglkgmix.training.strategies import Strategy
-from dglkgmix.training.strategies.weighted import Weighted
+from dglkgmix.training.stage_state import StageState
 from dglkgmix.world import ALONE, World
 
 Batch = QueryBatch | TripleBatch

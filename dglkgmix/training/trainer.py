@@ -16,23 +16,23 @@ from dglkgmix.config.goal import MRR
 from dglkgmix.errors import CheckpointError, NumericError
 from dglkgmix.evaluation.queries import evaluation_queries
 from dglkgmix.files import RunFolder
+from dglkgmix.kernels.batch_norm import share_statistics
 from dglkgmix.kg.graph import KnowledgeGraph
-from dglkgmix.models.batch_norm import share_statistics
 from dglkgmix.models.link_predictor import LinkPredictor
+from dglkgmix.runs import checkpoint, run_files
+from dglkgmix.runs.history import Row, to_csv, to_rows
+from dglkgmix.runs.results import Result, Selection, write_results
+from dglkgmix.runs.state_file import StateFile, restore_random
 from dglkgmix.sampling.seeds import derive
-from dglkgmix.training import checkpoint, run_files
 from dglkgmix.training.defaults import resolve
 from dglkgmix.training.device import seeded, use_threads
 from dglkgmix.training.goal import goal_weights
-from dglkgmix.training.history import Row, to_csv, to_rows
 from dglkgmix.training.memory import fitting_block
 from dglkgmix.training.parallel import check_devices, check_inputs
 from dglkgmix.training.progress import Progress
-from dglkgmix.training.results import Result, write_results
 from dglkgmix.training.stage_loop import StageLoop
-from dglkgmix.training.stage_state import Selection, StageState, set_tables
+from dglkgmix.training.stage_state import StageState, set_tables
 from dglkgmix.training.stages import Stage, stages
-from dglkgmix.training.state_file import StateFile, restore_random
 from dglkgmix.world import ALONE, World
 
 
@@ -55,7 +55,7 @@ class Trainer:
         observers: get each row of the history.
         weights: (M,) factors of the positives' terms, a row of ``kg.edges`` each.
         world: processes that train this together, each with a trainer of its own; all but the
-            main one have a :class:`~dglkgmix.spectator.Spectator` as folder, and are silent.
+            main one have a :class:`~dglkgmix.runs.spectator.Spectator` as folder, and are silent.
 
     Raises:
         ConfigError: options that make no sense, alone, together or on this graph.

@@ -12,9 +12,9 @@ from dglkgmix.cli.main import main
 from dglkgmix.config import Config
 from dglkgmix.config.settings import OPTIONS, READING, TRAINING
 from dglkgmix.config.toml import loads
-from dglkgmix.run import Run
+from dglkgmix.runs.results import Result as Outcome
+from dglkgmix.runs.run import Run
 from dglkgmix.training.defaults import learning_rate
-from dglkgmix.training.results import Result as Outcome
 
 SMALL = ("--set", "model.entity_dim=8", "--set", "runtime.threads=1", "--epochs", "2")
 UNSMOOTHED = ("--set", "training.label_smoothing=0.0")

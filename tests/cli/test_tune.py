@@ -7,7 +7,7 @@ from dglkgmix.cli.tune import tune
 from dglkgmix.config.toml import loads
 from dglkgmix.errors import ConfigError
 from dglkgmix.experiments.space import space_text
-from dglkgmix.run import Run
+from dglkgmix.runs.run import Run
 
 BEST = {"number": 3, "value": 0.25, "options": {"training.lr": 0.5}}
 

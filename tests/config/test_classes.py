@@ -16,7 +16,7 @@ from dglkgmix.errors import ConfigError
 MODULE = """
 from dglkgmix.config import option
 from dglkgmix.models.decoder import Decoder
-from dglkgmix.training.strategies import Strategy
+from dglkgmix.strategies import Strategy
 
 
 class Turned(Decoder):

@@ -28,7 +28,7 @@ from dglkgmix.config.option import ABOVE_0
 from dglkgmix.evaluation.metrics import Metric, hits
 from dglkgmix.models.decoder import Decoder
 from dglkgmix.models.lookup import Lookup
-from dglkgmix.training.strategies import Strategy
+from dglkgmix.strategies import Strategy
 
 
 class Rotation(Decoder):

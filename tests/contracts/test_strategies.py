@@ -15,8 +15,8 @@ from dglkgmix.models.link_predictor import LinkPredictor
 from dglkgmix.sampling.negatives import TripleBatches
 from dglkgmix.sampling.queries import QueryBatches
 from dglkgmix.sampling.seeds import generator
+from dglkgmix.strategies import Strategy
 from dglkgmix.training.batch_loss import LossTerms, batch_loss
-from dglkgmix.training.strategies import Strategy
 
 LOSSES = {name: ("ce",) if name == "logit-adjustment" else ("bce", "ce") for name in STRATEGIES}
 SETTINGS = [

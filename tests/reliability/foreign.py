@@ -161,7 +161,7 @@ def tables(folder: Path) -> Judge:
     from dglkgmix.evaluation.false_triples import read_false_triples
     from dglkgmix.evaluation.foreign import read_ranks
     from dglkgmix.kg.graph import KnowledgeGraph
-    from dglkgmix.prediction_files import read_queries
+    from dglkgmix.prediction.files import read_queries
 
     kg = KnowledgeGraph.from_names([("a", "r", "b"), ("b", "s", "a")], [], [("b", "r", "a")])
     rows = {"head": ["b", "b"], "relation": ["r", "r"], "tail": ["a", "a"]}
@@ -293,8 +293,8 @@ def _damage(
 
 def read_all(path: Path) -> None:
     """Everything that a run holds, and what it can be asked."""
-    from dglkgmix.run import Run
-    from dglkgmix.training.state_file import StateFile
+    from dglkgmix.runs.run import Run
+    from dglkgmix.runs.state_file import StateFile
 
     run = Run.open(path)
     for name in run.folder.names:

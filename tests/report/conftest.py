@@ -6,7 +6,7 @@ from dglkgmix.config import Config, DataConfig
 from dglkgmix.config.toml import set_option
 from dglkgmix.evaluation.rank_table import SCHEMA, RankTable
 from dglkgmix.kg.graph import KnowledgeGraph
-from dglkgmix.run import Run
+from dglkgmix.runs.run import Run
 from dglkgmix.training.launch import train
 
 

@@ -22,9 +22,9 @@ from dglkgmix.evaluation import ranking
 from dglkgmix.evaluation.model_scorer import ModelScorer
 from dglkgmix.evaluation.rank_split import rank_split
 from dglkgmix.evaluation.rank_table import RankTable
+from dglkgmix.kernels.batch_norm import share_statistics
 from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.kg.sources import load
-from dglkgmix.models.batch_norm import share_statistics
 from dglkgmix.models.link_predictor import LinkPredictor
 from dglkgmix.sampling.negatives import TripleBatches
 from dglkgmix.sampling.queries import QueryBatches

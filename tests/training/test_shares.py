@@ -10,15 +10,15 @@ from torch import Tensor
 
 from dglkgmix.config.classes import DECODERS, find
 from dglkgmix.kg.graph import KnowledgeGraph
+from dglkgmix.losses.targets import Offsets
 from dglkgmix.models.link_predictor import LinkPredictor
 from dglkgmix.sampling.negatives import TripleBatch
 from dglkgmix.sampling.queries import QueryBatch
+from dglkgmix.strategies import SyntheticBatch
 from dglkgmix.training.batch_loss import batch_loss
 from dglkgmix.training.defaults import resolve
-from dglkgmix.training.losses import Offsets
 from dglkgmix.training.prepared import PreparedBatch
 from dglkgmix.training.shares import share
-from dglkgmix.training.strategies import SyntheticBatch
 from dglkgmix.world import ALONE, World
 
 from .conftest import settings

@@ -1,7 +1,0 @@
-"""Strategies against degree bias (method, Strategies against bias)."""
-
-from __future__ import annotations
-
-from dglkgmix.training.strategies.base import Adjustment, Strategy, SyntheticBatch
-
-__all__ = ["Adjustment", "Strategy", "SyntheticBatch"]
