@@ -31,10 +31,10 @@ define environment
 	@touch $@
 endef
 
-.PHONY: help demo test check types docs results coverage test-long test-dgl2 test-oldest test-newest reliability fuzz mutants bench performance clean
+.PHONY: help demo test check types docs results coverage test-long test-capabilities test-dgl2 test-oldest test-newest reliability fuzz mutants bench performance clean
 
 # One thread a process: on the tests' small tensors, threads that wait for each other triple the work.
-test test-long test-dgl2 test-oldest test-newest coverage reliability mutants: export OMP_NUM_THREADS := 1
+test test-long test-capabilities test-dgl2 test-oldest test-newest coverage reliability mutants: export OMP_NUM_THREADS := 1
 
 help: ## list the commands
 	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
@@ -47,6 +47,15 @@ test: check ## set up everything, then style, types and tests
 
 test-long: $(VENV)/dev.stamp ## the tests that take longer
 	$(BIN)/python $(PYTEST) -m long
+	$(MAKE) test-capabilities
+
+# PyTorch's own kernels, oneDNN's and MKL's, held to the instructions of older processors.
+NUMERIC := $(addprefix tests/,sampling models evaluation training estimator contracts golden)
+test-capabilities: $(VENV)/dev.stamp ## the numeric tests as on processors without AVX-512 and AVX2
+	ATEN_CPU_CAPABILITY=avx2 ONEDNN_MAX_CPU_ISA=AVX2 MKL_ENABLE_INSTRUCTIONS=AVX2 \
+		$(BIN)/python $(PYTEST) $(NUMERIC)
+	ATEN_CPU_CAPABILITY=default ONEDNN_MAX_CPU_ISA=SSE41 MKL_ENABLE_INSTRUCTIONS=SSE4_2 \
+		$(BIN)/python $(PYTEST) $(NUMERIC)
 
 coverage: $(VENV)/dev.stamp ## lines and branches that the tests reach
 	$(BIN)/python $(PYTEST) --cov --cov-report=term

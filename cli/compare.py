@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from dglkgmix.cli.common import emit_json, json_option, open_run
+from dglkgmix.cli.common import emit_json, json_option, metric_option, open_run, trust_option
 from dglkgmix.errors import ConfigError, DataError
+from dglkgmix.paths import path_of
 
 if TYPE_CHECKING:
     from dglkgmix.evaluation.rank_table import RankTable
-    from dglkgmix.run import Run
+    from dglkgmix.runs.run import Run
 
 
 @click.command(
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 )
 @click.option("--bins", default="1,10,50", metavar="A,B,…", help="Edges of the degree bins.")
 @json_option
+@metric_option
+@trust_option
 def compare(runs: tuple[str, ...], *, split: str, bins: str, as_json: bool) -> None:
     """Compare every further RUN with the first, the baseline, on the same triples.
 
@@ -38,7 +41,7 @@ def compare(runs: tuple[str, ...], *, split: str, bins: str, as_json: bool) -> N
     if len(runs) < 2:
         raise ConfigError("compare needs two runs or more: the baseline, then the others")
     chosen = DegreeBins.parse(bins)
-    tables = {run: rank_tables(Path(run), split) for run in runs}
+    tables = {run: rank_tables(path_of(run), split) for run in runs}
     baseline = runs[0]
     if not len(tables[baseline][0]):
         raise DataError(f"{baseline}: its {split} split holds no triples")

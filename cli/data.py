@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -59,11 +59,36 @@ def info(source: str, as_json: bool, **reading: Any) -> None:
 
     SOURCE is a data set's name, a folder with train, valid and test, or one file.
     """
-    summary = load_source(source, **reading).summary()
+    from dglkgmix.kg.mirrors import inverse_pairs
+    from dglkgmix.kg.statistics import relation_rows
+
+    kg = load_source(source, **reading)
+    summary, relations = kg.summary(), relation_rows(kg)
+    alike = {"entities": kg.entities.alike(), "relations": kg.relations.alike()}
+    pairs = inverse_pairs(kg)
+    inverses = [
+        {"relation": kg.relations[p.relation], "inverse": kg.relations[p.inverse], "share": p.share}
+        for p in pairs
+    ]
     if as_json:
-        emit_json(summary)
-    else:
-        click.echo(f"{printable(source)}\n\n{_info_page(summary)}")
+        shown = {kind: groups[:_EXAMPLES] for kind, groups in alike.items()}
+        further = {"alike": shown, "relation_rows": relations, "inverse_relations": inverses}
+        emit_json(summary | further)
+        return
+    parts = [printable(source), _info_page(summary), *_alike_lines(alike)]
+    parts.append(_relation_table(relations))
+    if pairs:
+        head = ["relation", "inverse", "triples with their reverse"]
+        rows = [
+            [
+                printable(kg.relations[p.relation]),
+                printable(kg.relations[p.inverse]),
+                f"{p.share:.0%}",
+            ]
+            for p in pairs
+        ]
+        parts.append(aligned([head, *rows], right={2}))
+    click.echo("\n\n".join(parts))
 
 
 @data.command(epilog="Example: dglkgmix data convert world world.parquet")
@@ -115,6 +140,9 @@ _WARNINGS = {
     "duplicates": "rows that repeat an earlier row of their split",
     "overlap": "triples in more than one split",
     "reciprocal_leakage": "test triples whose reverse is in train, under any relation",
+    "valid_mirrors": "valid triples whose mirror is in train",
+    "test_mirrors": "test triples whose mirror is in train",
+    "inverse_pairs": "pairs of inverse relations",
     "self_loops": "training triples from an entity to itself",
     "entities_only_in_valid": "entities only in valid",
     "entities_only_in_test": "entities only in test",
@@ -122,8 +150,36 @@ _WARNINGS = {
     "relations_only_in_valid": "relations only in valid",
     "relations_only_in_test": "relations only in test",
     "relations_not_in_train": "relations not in train",
+    "entities_alike": "entities alike but for case, space or Unicode form",
+    "relations_alike": "relations alike but for case, space or Unicode form",
 }
+# Groups of names that are alike, and relations, of which a page shows so many.
+_EXAMPLES, _RELATIONS = 5, 20
 
 
 def _warning_rows(summary: Mapping[str, int]) -> list[list[str]]:
     return [[label, f"{summary[name]:,}"] for name, label in _WARNINGS.items()]
+
+
+def _alike_lines(alike: Mapping[str, list[list[str]]]) -> Iterator[str]:
+    from dglkgmix.kg.vocabulary import shown_apart
+
+    for kind, groups in alike.items():
+        if groups:
+            lines = [
+                "  " + printable(", ".join(shown_apart(group))) for group in groups[:_EXAMPLES]
+            ]
+            further = ["  …"] if len(groups) > _EXAMPLES else []
+            yield "\n".join(
+                [f"Alike {kind} (--strip --normalize nfc joins all but case)", *lines, *further]
+            )
+
+
+def _relation_table(rows: list[dict[str, Any]]) -> str:
+    table = [["relation", "train", "valid", "test"]]
+    for row in rows[:_RELATIONS]:
+        name = printable(row["name"]).replace("\n", "\\n")
+        table.append([name, *(f"{row[split]:,}" for split in ("train", "valid", "test"))])
+    text = aligned(table)
+    further = len(rows) - _RELATIONS
+    return text if further <= 0 else f"{text}\n  and {further:,} more: --json lists all"

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from dglkgmix.cli.common import printable
 from dglkgmix.cli.outputs import OUT_FOLDER
 
 
@@ -33,8 +34,10 @@ def demo(out: Path, *, seed: int, overwrite: bool, quiet: bool) -> None:
     run_demo(
         out, overwrite=overwrite, seed=seed, progress=make_progress(quiet=quiet), say=click.echo
     )
-    click.echo(f"\nReport: {out / 'report.html'}")
-    click.echo(f"Ask more: {_called()} predict {out / 'mixup'} --head Kenya --relation borders")
+    click.echo(printable(f"\nReport: {out / 'report.html'}"))
+    click.echo(
+        printable(f"Ask more: {_called()} predict {out / 'mixup'} --head Kenya --relation borders")
+    )
 
 
 def _called() -> str:

@@ -7,21 +7,28 @@ from typing import Any
 
 import click
 
-from dglkgmix.cli.common import emit_json, json_option, printable, source_options
-from dglkgmix.cli.outputs import OUT_FILE, check_new, overwrite_option
+from dglkgmix.cli.common import (
+    emit_json,
+    json_option,
+    metric_option,
+    printable,
+    source_options,
+    trust_option,
+    warn_of_mirrors,
+)
+from dglkgmix.cli.outputs import IN, IN_FILE, OUT_FILE, check_new, overwrite_option
 
 KINDS = [
     *("relation", "relation-class", "head-in", "head-out", "tail-in", "tail-out"),
     *("other-relation", "joint", "macro", "ties"),
 ]
-_FILE = click.Path(path_type=Path, dir_okay=False)
 
 
 @click.command(
     epilog="Example: dglkgmix evaluate runs/mixup --by relation",
     context_settings={"show_default": True},
 )
-@click.argument("run", required=False, type=click.Path(path_type=Path))
+@click.argument("run", required=False, type=IN)
 @click.option(
     "--split", type=click.Choice(["test", "valid"]), default="test", help="What to evaluate on."
 )
@@ -29,7 +36,7 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
 @click.option("--by", multiple=True, type=click.Choice(KINDS), help="Show this grouping, too.")
 @click.option(
     "--ranks",
-    type=_FILE,
+    type=IN_FILE,
     metavar="FILE",
     help="In place of RUN: ranks of another tool (.parquet, .csv, .tsv) with the columns head, "
     "relation, tail, direction, rank and, where there is one, score. Needs --data.",
@@ -42,13 +49,13 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
 @click.option("--data", metavar="SOURCE", help="The graph of --ranks or --baseline.")
 @click.option(
     "--false-triples",
-    type=_FILE,
+    type=IN_FILE,
     metavar="FILE",
     help="Assess calibration with these false triples, not with sampled ones.",
 )
 @click.option(
     "--fit-false-triples",
-    type=_FILE,
+    type=IN_FILE,
     metavar="FILE",
     help="Fit the scaling to validation triples and these false ones.",
 )
@@ -59,6 +66,8 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
 @click.option("--block", type=click.IntRange(min=1), help="Rank anew, so many scores at once.")
 @source_options
 @json_option
+@metric_option
+@trust_option
 def evaluate(run: Path | None, *, as_json: bool, **options: Any) -> None:
     """Say how good RUN is on test triples, where it is good, and how far to trust its scores.
 
@@ -74,6 +83,7 @@ def evaluate(run: Path | None, *, as_json: bool, **options: Any) -> None:
     bins = DegreeBins.parse(options["bins"])
     check_new(options["write_ranks"], "--write-ranks", overwrite=options["overwrite"])
     subject = find_subject(run, options)
+    warn_of_mirrors(subject.kg)
     calibration = subject.calibration(bins, options["false_triples"], options["fit_false_triples"])
     found = account(subject.table, bins, calibration)
     groups = {kind: details(subject.table, subject.kg, kind) for kind in options["by"]}

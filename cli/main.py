@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import importlib
+import io
 import os
 import sys
 import traceback
@@ -101,19 +102,43 @@ def main(args: Sequence[str] | None = None) -> int:
 
     0 done; 2 bad usage, data or options; 1 anything that failed on the way; 130 interrupted.
     """
-    settings = Settings(sys.argv[1:] if args is None else args)
+    given = [_as_utf8(argument) for argument in sys.argv[1:]] if args is None else args
+    settings = Settings(given)
     from dglkgmix.allocator import keep_freed_memory
 
+    _replace_closed_streams()
     _show_all_characters()
     keep_freed_memory()
     try:
-        status = cli.main(args, "dglkgmix", standalone_mode=False, obj=settings)
+        status = cli.main(given, "dglkgmix", standalone_mode=False, obj=settings)
         sys.stdout.flush()
     except BaseException as error:
         if settings.debug and not isinstance(error, click.ClickException | SystemExit):
-            traceback.print_exception(error)
+            trace = "".join(traceback.format_exception(error))
+            click.echo(_shown(trace), err=True, nl=False)
         return _report(error)
     return status if isinstance(status, int) else 0
+
+
+def _as_utf8(argument: str) -> str:
+    """An argument as UTF-8 whatever the locale; one that is not stays as Python reads it."""
+    try:
+        return os.fsencode(argument).decode("utf-8")
+    except UnicodeDecodeError:
+        return argument
+
+
+def _replace_closed_streams() -> None:
+    """A stream that the caller closed, as in `2>&-`, is read from or written to nowhere.
+
+    Its number is taken, too, before the next file that is opened would get it. Child processes
+    inherit it.
+    """
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            number = os.open(os.devnull, os.O_RDWR)  # the lowest that is free
+            os.set_inheritable(number, True)
+            setattr(sys, name, os.fdopen(number, mode))
 
 
 def _show_all_characters() -> None:
@@ -129,7 +154,9 @@ def _report(error: BaseException) -> int:
     if isinstance(error, SystemExit):
         return error.code if isinstance(error.code, int) else int(error.code is not None)
     if isinstance(error, click.ClickException):
-        error.show()
+        text = io.StringIO()
+        error.show(text)
+        click.echo(_shown(text.getvalue()), err=True, nl=False)
         return error.exit_code
     if isinstance(error, KeyboardInterrupt | click.Abort):
         click.echo("Interrupted.", err=True)
@@ -137,8 +164,15 @@ def _report(error: BaseException) -> int:
     if isinstance(error, BrokenPipeError):
         _drop_stdout()
         return 1
-    click.echo(f"Error: {printable(_describe(error))}", err=True)
+    click.echo(f"Error: {_shown(_describe(error))}", err=True)
     return error.exit_status if isinstance(error, DglkgmixError) else 1
+
+
+def _shown(message: str) -> str:
+    """Nothing in it steers the terminal, and no password can be read."""
+    from dglkgmix.passwords import hide_passwords
+
+    return printable(hide_passwords(message))
 
 
 def _describe(error: BaseException) -> str:

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 import click
 
 from dglkgmix.errors import ConfigError
+from dglkgmix.paths import path_of
 
 T = TypeVar("T")
 
@@ -23,11 +24,19 @@ class NonEmpty(click.types.StringParamType):
         return super().convert(value, param, ctx)
 
 
-class OutPath(click.Path):
-    """A path to write to; an empty one, which would mean the current folder, is refused."""
+class InPath(click.Path):
+    """A path that is read, as :func:`dglkgmix.paths.path_of` understands it."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(path_type=Path, **options)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The path, or a usage error."""
+        return super().convert(path_of(value), param, ctx)
+
+
+class OutPath(InPath):
+    """A path to write to; an empty one, which would mean the current folder, is refused."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """The path, or a usage error."""
@@ -36,6 +45,7 @@ class OutPath(click.Path):
         return super().convert(value, param, ctx)
 
 
+IN, IN_FILE = InPath(), InPath(dir_okay=False)
 OUT_FILE = OutPath(dir_okay=False)
 OUT_FOLDER = OutPath(file_okay=False)
 OUT = OutPath()
@@ -44,6 +54,16 @@ OUT = OutPath()
 def overwrite_option(what: str) -> Callable[[Callable[..., T]], Callable[..., T]]:
     """Adds ``--overwrite``; ``what`` may be replaced then."""
     return click.option("--overwrite", is_flag=True, help=f"Replace {what}.")
+
+
+def check_text(path: Path, option: str) -> None:
+    """ConfigError for a path that is no UTF-8, which TensorBoard and SQLite cannot open."""
+    try:
+        str(path.absolute()).encode()
+    except UnicodeEncodeError:
+        raise ConfigError(
+            f"{option} {path}: not UTF-8 in this locale, so it cannot be opened: name another"
+        ) from None
 
 
 def check_new(path: Path | None, option: str, *, overwrite: bool) -> None:

@@ -8,21 +8,20 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dglkgmix.cli.columns import aligned
-from dglkgmix.cli.common import emit_json, json_option, open_run, printable
-from dglkgmix.cli.outputs import OUT_FILE, check_new, overwrite_option
+from dglkgmix.cli.common import emit_json, json_option, open_run, printable, trust_option
+from dglkgmix.cli.outputs import IN, IN_FILE, OUT_FILE, check_new, overwrite_option
 from dglkgmix.errors import ConfigError, UnknownNameError
 
 if TYPE_CHECKING:
-    from dglkgmix.prediction import Prediction, Predictor, Query
-
-_FILE = click.Path(path_type=Path, dir_okay=False)
+    from dglkgmix.kg.options import ReadOptions
+    from dglkgmix.prediction.answers import Prediction, Predictor, Query
 
 
 @click.command(
     epilog="Example: dglkgmix predict runs/mixup --head Kenya --relation borders --new-only",
     context_settings={"show_default": True},
 )
-@click.argument("run", type=click.Path(path_type=Path))
+@click.argument("run", type=IN)
 @click.option("--head", metavar="NAME", help="The triple's head.")
 @click.option("--relation", metavar="NAME", help="The triple's relation.")
 @click.option("--tail", metavar="NAME", help="The triple's tail.")
@@ -30,22 +29,26 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
 @click.option("--new-only", is_flag=True, help="Leave out triples that the data hold already.")
 @click.option(
     "--queries",
-    type=_FILE,
+    type=IN_FILE,
     metavar="FILE",
     help="Many queries: .csv, .tsv or .txt with the columns head, relation and tail, the one that "
     "is asked for left empty. Needs --out.",
+)
+@click.option(
+    "--skip-unknown", is_flag=True, help="Leave out queries with names that RUN does not know."
 )
 @click.option(
     "--out",
     type=OUT_FILE,
     metavar="FILE",
     help="Write answers to .csv, .tsv or .parquet, a row each, or to .jsonl, an object a query as "
-    "--json prints it. In .csv and .tsv a name that a spreadsheet would take for a formula gets a "
-    "leading apostrophe.",
+    "--json prints it. In .csv a name that a spreadsheet would take for a formula gets a leading "
+    "apostrophe.",
 )
 @overwrite_option("an existing file of answers")
 @click.option("--bins", default="1,10,50", metavar="A,B,…", help="Edges of the degree bins.")
 @json_option
+@trust_option
 def predict(
     run: Path,
     *,
@@ -55,6 +58,7 @@ def predict(
     top: int,
     new_only: bool,
     queries: Path | None,
+    skip_unknown: bool,
     out: Path | None,
     overwrite: bool,
     bins: str,
@@ -67,7 +71,7 @@ def predict(
     its degree: how many training triples lead to it by the relation.
     """
     from dglkgmix.kg.degrees import DegreeBins
-    from dglkgmix.prediction import Query
+    from dglkgmix.prediction.answers import Query
 
     if as_json and out is not None:
         raise ConfigError("--json prints answers and --out writes them to a file: choose one")
@@ -76,13 +80,17 @@ def predict(
     names = {"head": head, "relation": relation, "tail": tail}
     chosen = DegreeBins.parse(bins)
     if queries is not None:
-        _many(run, queries, out, names, top=top, new_only=new_only, bins=chosen)
+        wanted = {"top": top, "new_only": new_only}
+        _many(run, queries, out, names, wanted, bins=chosen, skip_unknown=skip_unknown)
         return
+    if skip_unknown:
+        raise ConfigError("--skip-unknown has no use without --queries")
     query = Query(**names)
-    found = _predictor(run, chosen, out).predict(query, top=top, new_only=new_only)
+    predictor, reading = _predictor(run, chosen, out)
+    found = predictor.predict(_as_read(query, reading), top=top, new_only=new_only)
     _warn(found)
     if out is not None:
-        _write(out, [found])
+        _write(out, [found], [1])
     elif as_json:
         emit_json(found.to_dict())
     else:
@@ -102,12 +110,12 @@ def _many(
     queries: Path,
     out: Path | None,
     names: dict[str, str | None],
+    wanted: dict[str, Any],
     *,
-    top: int,
-    new_only: bool,
     bins: Any,
+    skip_unknown: bool,
 ) -> None:
-    from dglkgmix.prediction_files import read_queries
+    from dglkgmix.prediction.files import read_queries, unknown_names
 
     if out is None:
         raise ConfigError("--queries needs --out FILE: where the answers go")
@@ -116,25 +124,49 @@ def _many(
     if _same(out, queries):
         raise ConfigError(f"--out {out} would replace the queries")
     asked = read_queries(queries)
-    predictor = _predictor(run, bins, out)
-    found = [_answer(predictor, where, query, top, new_only) for where, query in asked]
+    predictor, reading = _predictor(run, bins, out)
+    asked = [(where, _as_read(query, reading)) for where, query in asked]
+    unknown = unknown_names(predictor.kg, asked)
+    lacking = {where for places in unknown.values() for where in places}
+    if unknown:
+        _tell_unknown(queries, unknown, f"{len(lacking):,} of {len(asked):,}", skip=skip_unknown)
+    kept = {number: query for number, (where, query) in enumerate(asked, 1) if where not in lacking}
+    found = [predictor.predict(query, **wanted) for query in kept.values()]
     warned = [text for prediction in found for text in prediction.warnings]
     for text in dict.fromkeys(warned):
         click.echo(f"Warning: {printable(text)}", err=True)
-    _write(out, found)
+    _write(out, found, list(kept))
 
 
-def _answer(predictor: Predictor, where: str, query: Query, top: int, new_only: bool) -> Prediction:
-    try:
-        return predictor.predict(query, top=top, new_only=new_only)
-    except UnknownNameError as error:
-        raise UnknownNameError(f"{where}: {error}") from None
+def _as_read(query: Query, reading: ReadOptions) -> Query:
+    """The query with its names as the run's triples were read, stripped for one."""
+    from dglkgmix.prediction.answers import Query
+
+    return Query(**{role: reading.name(name) for role, name in query.given.items()})
 
 
-def _predictor(path: Path, bins: Any, out: Path | None) -> Predictor:
+def _tell_unknown(path: Path, unknown: dict[str, list[str]], share: str, *, skip: bool) -> None:
+    from dglkgmix.prediction.files import MOST_SHOWN
+
+    lines = []
+    for what, places in list(unknown.items())[:MOST_SHOWN]:
+        more = f" and {len(places) - 1:,} more" if len(places) > 1 else ""
+        lines.append(f"{places[0]}{more}: {what}")
+    if len(unknown) > MOST_SHOWN:
+        lines.append(f"and {len(unknown) - MOST_SHOWN:,} names more")
+    if not skip:
+        title = f"{path}: {share} queries hold unknown names; --skip-unknown leaves them out"
+        raise UnknownNameError("\n  ".join([title, *lines]))
+    title = f"Warning: {path}: {share} queries hold unknown names and are left out"
+    click.echo(printable("\n  ".join([title, *lines])), err=True)
+
+
+def _predictor(path: Path, bins: Any, out: Path | None) -> tuple[Predictor, ReadOptions]:
+    """What answers, and how the run's names were read."""
     from dglkgmix.evaluation.model_scorer import ModelScorer
-    from dglkgmix.prediction import Predictor
-    from dglkgmix.prediction_files import check_ending
+    from dglkgmix.kg.options import ReadOptions
+    from dglkgmix.prediction.answers import Predictor
+    from dglkgmix.prediction.files import check_ending
 
     if out is not None:
         check_ending(out)
@@ -145,7 +177,8 @@ def _predictor(path: Path, bins: Any, out: Path | None) -> Predictor:
             "too few to be taken at their word",
             err=True,
         )
-    return Predictor(run.kg, ModelScorer(run.model), run.calibration(), bins)
+    predictor = Predictor(run.kg, ModelScorer(run.model), run.calibration(), bins)
+    return predictor, ReadOptions(**run.config.data.reading)
 
 
 def _warn(prediction: Prediction) -> None:
@@ -153,10 +186,10 @@ def _warn(prediction: Prediction) -> None:
         click.echo(f"Warning: {printable(text)}", err=True)
 
 
-def _write(out: Path, predictions: list[Prediction]) -> None:
-    from dglkgmix.prediction_files import write_answers
+def _write(out: Path, predictions: list[Prediction], numbers: list[int]) -> None:
+    from dglkgmix.prediction.files import write_answers
 
-    write_answers(out, predictions)
+    write_answers(out, predictions, numbers)
     answers = sum(len(prediction.answers) for prediction in predictions)
     click.echo(
         f"{answers:,} answers to {len(predictions):,} queries: {printable(str(out))}", err=True

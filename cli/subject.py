@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dglkgmix.cli.common import load_source, open_run
+from dglkgmix.config.settings import READING
 from dglkgmix.errors import ConfigError, DataError
 
 if TYPE_CHECKING:
@@ -16,9 +17,9 @@ if TYPE_CHECKING:
     from dglkgmix.evaluation.scorer import Scorer
     from dglkgmix.kg.degrees import DegreeBins
     from dglkgmix.kg.graph import KnowledgeGraph
+    from dglkgmix.kg.options import ReadOptions
 
 Options = dict[str, Any]
-_READING = ("columns", "header", "delimiter", "format", "shares", "split_seed")
 
 
 @dataclass
@@ -46,6 +47,7 @@ class Subject:
     kg: KnowledgeGraph
     table: RankTable
     split: str
+    reading: ReadOptions
     model: Model | None = None
 
     def calibration(
@@ -84,7 +86,7 @@ class Subject:
     def _triples(self, path: Path | None) -> Any:
         from dglkgmix.evaluation.false_triples import read_false_triples
 
-        return None if path is None else read_false_triples(path, self.kg)
+        return None if path is None else read_false_triples(path, self.kg, self.reading)
 
 
 def find_subject(run: Path | None, options: Options) -> Subject:
@@ -114,8 +116,9 @@ def find_subject(run: Path | None, options: Options) -> Subject:
 
 def _run(path: Path, options: Options) -> Subject:
     from dglkgmix.evaluation.model_scorer import ModelScorer
+    from dglkgmix.kg.options import ReadOptions
 
-    _refuse(options, "RUN, which holds its own triples", ("data", *_READING))
+    _refuse(options, "RUN, which holds its own triples", ("data", *READING))
     run = open_run(path)
     scorer = ModelScorer(run.model)
     model = Model(
@@ -126,7 +129,9 @@ def _run(path: Path, options: Options) -> Subject:
     )
     if options["block"] is not None:  # asked for: rank anew
         model.ranks = _ranker(scorer, run.kg, options)
-    return Subject(str(path), run.kg, model.ranks(options["split"]), options["split"], model)
+    reading = ReadOptions(**run.config.data.reading)
+    table = model.ranks(options["split"])
+    return Subject(str(path), run.kg, table, options["split"], reading, model)
 
 
 def _foreign(path: Path, options: Options) -> Subject:
@@ -134,15 +139,16 @@ def _foreign(path: Path, options: Options) -> Subject:
 
     unused = ("false_triples", "fit_false_triples", "block")
     _refuse(options, "--ranks, whose model is not at hand", unused)
-    kg = _data(options, "--ranks")
-    return Subject(str(path), kg, read_ranks(path, kg, options["split"]), options["split"])
+    kg, reading = _data(options, "--ranks")
+    table = read_ranks(path, kg, options["split"], reading)
+    return Subject(str(path), kg, table, options["split"], reading)
 
 
 def _baseline(options: Options) -> Subject:
     from dglkgmix.evaluation.assessment import fit_calibration
     from dglkgmix.evaluation.popularity import PopularityScorer
 
-    kg = _data(options, "--baseline")
+    kg, reading = _data(options, "--baseline")
     scorer = PopularityScorer(kg)
     ranks = _ranker(scorer, kg, options)
     model = Model(
@@ -152,7 +158,7 @@ def _baseline(options: Options) -> Subject:
         sigmoid_is_probability=False,
     )
     title = f"{options['baseline']} on {options['data']}"
-    return Subject(title, kg, ranks(options["split"]), options["split"], model)
+    return Subject(title, kg, ranks(options["split"]), options["split"], reading, model)
 
 
 def _ranker(scorer: Scorer, kg: KnowledgeGraph, options: Options) -> Callable[[str], RankTable]:
@@ -161,10 +167,13 @@ def _ranker(scorer: Scorer, kg: KnowledgeGraph, options: Options) -> Callable[[s
     return lambda split: rank_split(scorer, kg, split, options["block"])
 
 
-def _data(options: Options, option: str) -> KnowledgeGraph:
+def _data(options: Options, option: str) -> tuple[KnowledgeGraph, ReadOptions]:
+    from dglkgmix.kg.options import ReadOptions
+
     if options["data"] is None:
         raise ConfigError(f"{option} needs --data SOURCE: the graph whose triples are ranked")
-    return load_source(options["data"], **{name: options[name] for name in _READING})
+    kg = load_source(options["data"], **{name: options[name] for name in READING})
+    return kg, ReadOptions(strip=bool(options["strip"]), normalize=options["normalize"])
 
 
 def _refuse(options: Options, subject: str, names: tuple[str, ...]) -> None:

@@ -4,25 +4,32 @@ from __future__ import annotations
 
 import shlex
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from dglkgmix.cli import processes
-from dglkgmix.cli.common import emit_json, json_option, load_source, source_options
-from dglkgmix.cli.outputs import OUT, OUT_FOLDER, NonEmpty
+from dglkgmix.cli.common import (
+    emit_json,
+    json_option,
+    load_source,
+    printable,
+    source_options,
+    trust_option,
+    warn_of_mirrors,
+)
+from dglkgmix.cli.options import flags
+from dglkgmix.cli.outputs import IN_FILE, OUT, OUT_FOLDER, NonEmpty, check_text
+from dglkgmix.config.classes import admit
+from dglkgmix.config.settings import OPTIONS, READING, TRAINING
 from dglkgmix.errors import ConfigError, PeerError
 
 if TYPE_CHECKING:
+    from dglkgmix.config import Config
     from dglkgmix.files import RunFolder
     from dglkgmix.kg.graph import KnowledgeGraph
     from dglkgmix.processes import Processes
-    from dglkgmix.training.config import Config
-    from dglkgmix.training.results import Result
-
-_DECODERS = ["conve", "tucker", "distmult", "complex", "rescal", "transe"]
-_STRATEGIES = ["standard", "mixup", "oversample", "reweight", "focal", "logit-adjustment"]
+    from dglkgmix.runs.results import Result
 
 
 @click.command(
@@ -31,68 +38,7 @@ _STRATEGIES = ["standard", "mixup", "oversample", "reweight", "focal", "logit-ad
 )
 @click.argument("source", required=False)
 @click.option("--out", type=OUT, help="Run folder to write.")
-@click.option("--model", type=click.Choice(_DECODERS), help="Decoder. [default: conve]")
-@click.option(
-    "--encoder", type=click.Choice(["lookup", "rgcn"]), help="Encoder in front. [default: lookup]"
-)
-@click.option(
-    "--strategy",
-    type=click.Choice(_STRATEGIES),
-    help="What to do about degree bias. [default: standard]",
-)
-@click.option(
-    "--regime",
-    type=click.Choice(["1-n", "1-k"]),
-    help="Score against all entities (1-n) or sampled negatives (1-k). [default: 1-n]",
-)
-@click.option("--epochs", type=int, help="Most epochs of every stage. [default: by graph size]")
-@click.option(
-    "--batch-size",
-    type=int,
-    help="Queries (1-n) or triples (1-k) of a batch. [default: by graph size]",
-)
-@click.option(
-    "--lr",
-    type=float,
-    help="Learning rate. [default: Adam: 0.003 below 25,000 training triples, else 0.001; "
-    "Adagrad: 0.01]",
-)
-@click.option(
-    "--loss",
-    type=click.Choice(["bce", "ce"]),
-    help="Binary or softmax cross-entropy. [default: bce]",
-)
-@click.option("--threshold", type=int, help="Treat tail-relation degrees below it. [default: 5]")
-@click.option("--partners", type=int, help="Mixing partners of each such triple. [default: 5]")
-@click.option(
-    "--partner-rule",
-    type=click.Choice(["any", "strict"]),
-    help="strict: partners with another head and relation. [default: any]",
-)
-@click.option("--synthetic-weight", type=float, help="Weight of the mixup loss. [default: 1]")
-@click.option("--alpha", type=float, help="Mix with λ ~ Beta(α, α). [default: 1]")
-@click.option("--fixed-lambda", type=float, help="One λ instead of draws; 1 is the control.")
-@click.option(
-    "--pretrain/--no-pretrain", default=None, help="Train in two stages. [default: for mixup]"
-)
-@click.option(
-    "--pretrained",
-    type=NonEmpty(),
-    metavar="RUN",
-    help="Take embeddings of RUN for the first stage.",
-)
-@click.option("--swa/--no-swa", default=None, help="Weight averaging. [default: for mixup]")
-@click.option(
-    "--validate-every", type=int, help="Epochs between validations. [default: by graph size]"
-)
-@click.option("--patience", type=int, help="Validations without a new best. [default: 10]")
-@click.option("--device", help="auto, cpu, cuda, cuda:1 … [default: auto]")
-@click.option(
-    "--precision",
-    type=click.Choice(["auto", "fp32", "bf16"]),
-    help="auto: bf16 where the hardware multiplies it. [default: auto]",
-)
-@click.option("--seed", type=int, help="Seed of everything but the split. [default: 0]")
+@flags(TRAINING.values())
 @click.option(
     "--recipe",
     type=NonEmpty(),
@@ -102,7 +48,7 @@ _STRATEGIES = ["standard", "mixup", "oversample", "reweight", "focal", "logit-ad
 @click.option(
     "--config",
     "config_file",
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=IN_FILE,
     help="Start from a TOML file (on top of the recipe).",
 )
 @click.option("--set", "sets", multiple=True, metavar="K=V", help="Any option: training.lr=1e-3.")
@@ -121,13 +67,14 @@ _STRATEGIES = ["standard", "mixup", "oversample", "reweight", "focal", "logit-ad
 @click.option("--quiet", is_flag=True, help="No progress on standard error.")
 @source_options
 @json_option
+@trust_option
 def train(**options: Any) -> None:
     """Train a model on SOURCE and evaluate it on validation and test triples.
 
     SOURCE is a catalog name, a folder with train, valid and test files, or one file, which is
     split. The run folder holds everything needed to evaluate, predict and resume. With --resume,
     SOURCE is not needed; a run goes on with its own settings, of which --epochs, --patience,
-    --device and, by --set, runtime.threads, .block and .save_every may be others.
+    --device and, by --set, runtime.threads, .block, .check_memory and .save_every may be others.
     """
     _check_resume(options)
     if options["show_config"]:
@@ -185,6 +132,8 @@ def _start(options: dict[str, Any], group: Processes) -> Result:
     config = _assembled(options)
     with group.main_first():  # A data set is fetched once.
         kg = _read(config)
+    if group.main:
+        warn_of_mirrors(kg)
     observers = _observers(options)
     return launch.train(
         kg,
@@ -199,7 +148,8 @@ def _start(options: dict[str, Any], group: Processes) -> Result:
 
 def _resume(options: dict[str, Any], group: Processes) -> Result:
     """Go on; from the start where an earlier call was killed before it had written the inputs."""
-    from dglkgmix.training import launch, run_files
+    from dglkgmix.runs import run_files
+    from dglkgmix.training import launch
 
     begun = group.gathered((options["out"] / "manifest.json").exists())[0]
     if options["source"] and not begun:
@@ -235,7 +185,7 @@ def _go_on(
 
 def _show_config(options: dict[str, Any]) -> None:
     """The settled configuration; without SOURCE, what depends on the graph stays "auto"."""
-    from dglkgmix.training.config_io import dumps
+    from dglkgmix.config.toml import dumps
     from dglkgmix.training.trainer import Trainer
 
     config = _assembled(options)
@@ -246,9 +196,9 @@ def _show_config(options: dict[str, Any]) -> None:
 
 def _assembled(options: dict[str, Any]) -> Config:
     """Defaults, then recipe, file, and flags and --set, the later ones winning."""
-    from dglkgmix.training.assembly import assemble
-    from dglkgmix.training.config import Config
-    from dglkgmix.training.config_io import load
+    from dglkgmix.config import Config
+    from dglkgmix.config.assembly import assemble
+    from dglkgmix.config.toml import load
 
     base = Config()
     if options["recipe"]:
@@ -262,21 +212,23 @@ def _assembled(options: dict[str, Any]) -> Config:
 
 def _stored(options: dict[str, Any], folder: RunFolder) -> Config:
     """The run's own configuration with what flags may change."""
-    from dglkgmix.training import run_files
-    from dglkgmix.training.assembly import resumed
+    from dglkgmix.config.assembly import resumed
+    from dglkgmix.runs import run_files
 
     for name in ("recipe", "config_file"):
         if options[name]:
             raise ConfigError(
                 "--resume takes the run's own settings: leave --recipe and --config out"
             )
-    return resumed(run_files.read_config(folder), _flags(options), options["sets"], strict=True)
+    given = _flags(options)
+    for key, value in given.items():
+        if value is not None and OPTIONS[key].classes:
+            admit(OPTIONS[key].classes, value)
+    return resumed(run_files.read_config(folder), given, options["sets"], strict=True)
 
 
 def _flags(options: dict[str, Any]) -> dict[str, Any]:
-    from dglkgmix.training.flags import READING, TRAINING
-
-    given = {option: options.get(flag) for flag, option in (TRAINING | READING).items()}
+    given = {made.key: options.get(flag) for flag, made in (TRAINING | READING).items()}
     return {"data.source": options["source"], **given}
 
 
@@ -284,7 +236,12 @@ def _read(config: Config) -> KnowledgeGraph:
     data = config.data
     if not data.source:
         raise ConfigError("SOURCE is missing: a catalog name, a folder or a file of triples")
-    return load_source(data.source, **data.reading, shares=data.split, split_seed=data.split_seed)
+    split = {
+        "shares": data.split,
+        "split_seed": data.split_seed,
+        "split_mirrors": data.split_mirrors,
+    }
+    return load_source(data.source, **data.reading, **split)
 
 
 def _progress(options: dict[str, Any]) -> Any:
@@ -296,8 +253,9 @@ def _progress(options: dict[str, Any]) -> Any:
 def _observers(options: dict[str, Any]) -> list[Any]:
     if not options["tensorboard"]:
         return []
-    from dglkgmix.training.history import TensorBoard
+    from dglkgmix.runs.history import TensorBoard
 
+    check_text(options["tensorboard"], "--tensorboard")
     return [TensorBoard(options["tensorboard"])]
 
 
@@ -321,4 +279,4 @@ def _print(result: Result, as_json: bool) -> None:
         click.echo("No validation and no test triples: nothing was evaluated.")
     if result.popularity_mrr is not None:
         click.echo(f"Ranking by popularity alone: MRR {result.popularity_mrr:.4f}")
-    click.echo(f"Run: {result.run} ({result.length})")
+    click.echo(f"Run: {printable(str(result.run))} ({result.length})")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dglkgmix.cli.common import emit_json, json_option, printable, source_options
-from dglkgmix.cli.outputs import OUT_FOLDER, NonEmpty, overwrite_option
+from dglkgmix.cli.outputs import OUT_FOLDER, NonEmpty, check_text, overwrite_option
 from dglkgmix.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -37,7 +37,11 @@ if TYPE_CHECKING:
 @click.option("--weight", type=float, help="Of the low bin in the mix.  [default: 0.5]")
 @click.option("--recipe", type=NonEmpty(), metavar="NAME", help="What trials start from.")
 @click.option("--set", "sets", multiple=True, metavar="K=V", help="An option of every trial.")
-@click.option("--sampler-seed", type=int, help="Repeatable choices, in a single process.")
+@click.option(
+    "--sampler-seed",
+    type=int,
+    help="Repeatable choices, in a single process, also where a search is continued.",
+)
 @overwrite_option("the best recipe of another search in --out; its trials stay")
 @click.option("--show-space", is_flag=True, help="Print the space file and stop.")
 @click.option("--quiet", is_flag=True, help="No progress on standard error.")
@@ -47,7 +51,8 @@ def tune(source: str | None, space: str, **options: Any) -> None:
     """Search for the settings of a model on SOURCE with Optuna, by validation.
 
     Started several times with the same --out, or on several machines with the same --storage, the
-    processes work on one study until it holds --trials trials. With --objective mrr, hopeless
+    processes work on one study until it holds --trials trials; one that was interrupted does not
+    count. With --objective mrr, hopeless
     trials are ended early; with another, all run to their end, as epochs are validated by MRR
     alone. The best settings are written to best.toml in --out: a recipe for `dglkgmix train
     --recipe`. A folder that holds a search of another objective, space or setting is refused.
@@ -71,17 +76,18 @@ def tune(source: str | None, space: str, **options: Any) -> None:
         raise ConfigError("SOURCE is missing: a catalog name, a folder or a file of triples")
     if options["out"] is None:
         raise ConfigError("--out is missing: name the folder for runs and the best recipe")
+    check_text(options["out"], "--out")
     found = _search(text, source, space, options)
     _print(found, options["as_json"])
 
 
 def _search(text: str, source: str, where: str, options: dict[str, Any]) -> dict[str, Any]:
+    from dglkgmix.config.settings import READING
     from dglkgmix.experiments.space import parse_space
     from dglkgmix.experiments.tune import Search, search, starting_point
-    from dglkgmix.training.flags import READING
 
     space = parse_space(text, where)
-    given = {option: options[flag] for flag, option in READING.items() if options[flag] is not None}
+    given = {o.key: options[flag] for flag, o in READING.items() if options[flag] is not None}
     data = {"data.source": source, **given}
     plan = Search(
         starting_point(space, data, options["recipe"], options["sets"]),

@@ -10,6 +10,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from dglkgmix.errors import StorageError
+from dglkgmix.paths import path_of
 
 # A file's content, or a function that writes it to the path it is given.
 Content = bytes | Callable[[Path], None]
@@ -45,7 +46,7 @@ def write_atomic(path: Path, data: Content) -> None:
     Raises:
         StorageError: the disk is full, the folder is not writable or gone; nothing is left behind.
     """
-    path = Path(path)
+    path = path_of(path)
     with replacing(path, data, path.parent):
         pass
 

@@ -28,6 +28,7 @@ from dglkgmix.atomic import (
     write_atomic,
 )
 from dglkgmix.errors import OVERWRITE, CheckpointError
+from dglkgmix.paths import path_of
 
 __all__ = ["MANIFEST", "RunFolder", "digest", "manifest_bytes", "read_manifest", "write_atomic"]
 
@@ -64,7 +65,7 @@ class RunFolder:
                 a file, or a foreign file is in the way.
             StorageError: the folder cannot be made or written.
         """
-        path = Path(path)
+        path = path_of(path)
         if path.exists() and not path.is_dir():
             raise CheckpointError(f"{path}: a file, where a folder for the run belongs")
         with storage_errors(path):
@@ -88,7 +89,8 @@ class RunFolder:
         Raises:
             CheckpointError: there is none, or its manifest is missing or damaged.
         """
-        return cls(Path(path), read_manifest(Path(path)), None)
+        path = path_of(path)
+        return cls(path, read_manifest(path), None)
 
     @classmethod
     def resume(cls, path: str | Path) -> RunFolder:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from dglkgmix.errors import DataError
 
@@ -15,11 +17,13 @@ ROLES = ("head", "relation", "tail")
 def split_columns(X: Any, widths: tuple[int, ...]) -> list[Array]:
     """The columns of X, (n, 2) or (n, 3), each as int64 or as an object array of strings.
 
-    Columns of a DataFrame keep their own kinds. Nothing is converted: a float is refused, even a
-    whole one, as ``1.0`` and ``1`` would be two names.
+    Columns of a DataFrame keep their own kinds, and a list is what an object array of it is: its
+    integers stay integers. Nothing is converted: a float is refused, even a whole one, as ``1.0``
+    and ``1`` would be two names.
 
     Raises:
-        DataError: another shape, or a value that is neither a string nor an integer.
+        DataError: another shape, a missing value, or one that is neither a string nor an integer;
+            the message names row and column, both counted from 0.
     """
     if hasattr(X, "iloc"):
         columns = [X.iloc[:, i].to_numpy() for i in range(X.shape[1])]
@@ -32,21 +36,40 @@ def split_columns(X: Any, widths: tuple[int, ...]) -> list[Array]:
             f"X has {len(columns)} feature(s) (shape=({_length(X)}, {len(columns)})) while a "
             f"minimum of {widths[0]} is required: {wanted} columns, head, relation and then tail"
         )
-    return [_named(column, role) for column, role in zip(columns, ROLES, strict=False)]
+    return [
+        _named(column, f"column {place} ({role})")
+        for place, (column, role) in enumerate(zip(columns, ROLES, strict=False))
+    ]
 
 
 def as_column(y: Any) -> Array:
     """Tails (n,) as int64 or strings.
 
     Raises:
-        DataError: another shape or kind.
+        DataError: another shape, a missing value, or another kind.
     """
-    values = y.to_numpy() if hasattr(y, "to_numpy") else np.asarray(y)
+    values = y.to_numpy() if hasattr(y, "to_numpy") else _array(y)
     if values.ndim == 2 and values.shape[1] == 1:
         values = values[:, 0]
     if values.ndim != 1:
         raise DataError(f"y must be one column of tails, not an array of shape {values.shape}")
-    return _named(values, "tail")
+    return _named(values, "y (tail)")
+
+
+def as_weights(sample_weight: Any, count: int) -> Array:
+    """``fit``'s sample_weight as (count,) float64.
+
+    Raises:
+        DataError: another shape, a weight that is negative or not finite, or all zero.
+    """
+    weights = np.asarray(sample_weight, dtype=np.float64)
+    if weights.shape != (count,):
+        raise DataError(f"sample_weight must have the shape ({count},), not {weights.shape}")
+    if not np.isfinite(weights).all() or (weights < 0).any():
+        raise DataError("sample_weight must be finite and not negative")
+    if not weights.any():
+        raise DataError("sample_weight: all weights are zero, so there is nothing to learn from")
+    return weights
 
 
 def with_tails(columns: list[Array], y: Any) -> list[Array]:
@@ -67,31 +90,20 @@ def with_tails(columns: list[Array], y: Any) -> list[Array]:
     return [*columns, tails]
 
 
-def as_weights(sample_weight: Any, count: int) -> Array:
-    """Weights (count,) as float64.
-
-    Raises:
-        DataError: another shape, a negative or infinite weight, or nothing but zeros.
-    """
-    weights = np.asarray(sample_weight, dtype=np.float64)
-    if weights.shape != (count,):
-        raise DataError(f"sample_weight must have the shape ({count},), not {weights.shape}")
-    if not np.isfinite(weights).all() or (weights < 0).any():
-        raise DataError("sample_weight must be finite and not negative")
-    if not weights.any():
-        raise DataError("sample_weight: all weights are zero, so there is nothing to learn from")
-    return weights
-
-
 def _length(X: Any) -> int:
     return int(X.shape[0]) if hasattr(X, "shape") else len(X)
+
+
+def _array(values: Any) -> Array:
+    """Arrays as they are; NumPy would turn the numbers and gaps of a list into text."""
+    return np.asarray(values, dtype=None if hasattr(values, "__array__") else object)
 
 
 def _two_dimensional(X: Any) -> Array:
     if hasattr(X, "tocoo"):
         raise DataError("X is a sparse matrix: dense data is required, rows of three names")
     try:
-        rows = np.asarray(X)
+        rows = _array(X)
     except ValueError as error:
         raise DataError(f"X is no table of triples: {error}") from None
     if rows.dtype.kind == "c":
@@ -104,32 +116,30 @@ def _two_dimensional(X: Any) -> Array:
     return rows
 
 
-def _named(column: Array, role: str) -> Array:
-    if column.dtype.kind in "iu":
-        return column.astype(np.int64)
-    if column.dtype.kind == "U":
-        return column.astype(object)
-    if column.dtype.kind != "O" and not hasattr(column, "categories"):
-        raise DataError(
-            f"{role}s must be strings or integers, not {column.dtype}: convert them, so that it "
-            "is plain which name each is"
-        )
-    return _objects(np.asarray(column, dtype=object), role)
-
-
-def _objects(column: Array, role: str) -> Array:
+def _named(column: Array, where: str) -> Array:
     """All strings, or all integers."""
-    if all(isinstance(value, str) for value in column):
-        return column
-    whole = (int, np.integer)
-    if all(isinstance(value, whole) and not isinstance(value, bool) for value in column):
+    if column.dtype.kind in "iu" and (column.dtype != np.uint64 or (column < 2**63).all()):
         return column.astype(np.int64)
-    kinds = (str,) if isinstance(column[0], str) else whole
-    row = next(i for i, v in enumerate(column) if not isinstance(v, kinds) or isinstance(v, bool))
-    raise DataError(
-        f"row {row}: {role} {column[row]!r} is a {type(column[row]).__name__}; every {role} must "
-        "be a string, or every one an integer"
-    )
+    values = np.asarray(column, dtype=object)
+    missing = pd.isna(values)
+    if missing.any():
+        row = int(missing.argmax())
+        raise DataError(
+            f"row {row}, {where}: a missing value ({values[row]!r}): leave such rows out"
+        )
+    kinds = (str,) if len(values) and isinstance(values[0], str) else (int, np.integer)
+    for row, value in enumerate(values):
+        if not isinstance(value, kinds) or isinstance(value, bool):
+            raise DataError(
+                f"row {row}, {where}: {value!r} is a {type(value).__name__}; names must all be "
+                "strings or integers, of one kind in a column: convert them"
+            )
+    if kinds == (str,):
+        return values
+    try:
+        return values.astype(np.int64)
+    except OverflowError:
+        raise DataError(f"{where}: an integer beyond 64 bits: pass such names as strings") from None
 
 
 class Names:
@@ -160,6 +170,18 @@ class Names:
         places = np.searchsorted(self.values, column, sorter=self._order)
         ids = self._order[places.clip(max=len(self.values) - 1)]
         return np.where(self.values[ids] == column, ids, -1)
+
+    @classmethod
+    def stored(cls, names: Iterable[str], kind: str) -> Names:
+        """The names of a vocabulary as what they were: ``kind`` is "strings" or "integers"."""
+        if kind == "integers":
+            return cls(np.array([int(name) for name in names], dtype=np.int64))
+        return cls(np.array(list(names), dtype=object))
+
+    @property
+    def kind(self) -> str:
+        """What the names are: "strings" or "integers"."""
+        return "integers" if self.values.dtype.kind == "i" else "strings"
 
     def strings(self) -> list[str]:
         """As a vocabulary holds them."""

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from typing import Any
 
 from dglkgmix.errors import CheckpointError
 from dglkgmix.files import RunFolder
-from dglkgmix.run import Run
-from dglkgmix.training import run_files
+from dglkgmix.runs import run_files
+from dglkgmix.runs.run import Run
+
+INPUT = "input.json"
 
 
 class PackedFolder:
@@ -45,16 +49,33 @@ class PackedRun(Run):
     folder: PackedFolder  # type: ignore[assignment]
 
     @classmethod
-    def pack(cls, path: str | Path) -> PackedRun:
-        """The finished run in the folder ``path``.
+    def pack(cls, path: str | Path, *, trust: bool = False) -> PackedRun:
+        """The finished run in the folder ``path``; ``trust`` as for :meth:`Run.open`.
 
         Raises:
             CheckpointError: no run, a damaged one, or one that has not finished.
         """
         with RunFolder.open(path) as folder:
             run = cls(PackedFolder.pack(folder))  # type: ignore[arg-type]
+        run.trust = trust
         _ = run.metrics  # An unfinished run says so now.
         return run
+
+    @property
+    def input_kinds(self) -> dict[str, Any]:
+        """What the estimator was fitted on; a run of the command line has names in three columns.
+
+        "entities" and "relations" are "strings" or "integers", "features" is the names of X's
+        columns or their number.
+        """
+        if not self.folder.has(INPUT):
+            return {"entities": "strings", "relations": "strings", "features": 3}
+        kinds: dict[str, Any] = json.loads(self.folder.read(INPUT))
+        return kinds
+
+    @input_kinds.setter
+    def input_kinds(self, kinds: dict[str, Any]) -> None:
+        self.folder.files[INPUT] = json.dumps(kinds).encode()
 
     def write(self, path: str | Path, *, overwrite: bool = False) -> None:
         """Lay the run down as a folder that the command line reads.
@@ -69,4 +90,5 @@ class PackedRun(Run):
                 folder.write(name, data)
 
     def __getstate__(self) -> dict[str, object]:
-        return {"folder": self.folder, "device": self.device}
+        # What unpickles it runs code anyway.
+        return {"folder": self.folder, "device": self.device, "trust": True}

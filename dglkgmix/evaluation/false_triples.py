@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from dglkgmix.errors import DataError, UnknownNameError
-from dglkgmix.kg.readers import read_triples
+from dglkgmix.kg.readers import ReadOptions, read_triples
 
 if TYPE_CHECKING:
     from dglkgmix.kg.graph import KnowledgeGraph
@@ -18,16 +18,21 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 
-def read_false_triples(path: str | Path, kg: KnowledgeGraph) -> Tensor:
+def read_false_triples(
+    path: str | Path, kg: KnowledgeGraph, options: ReadOptions | None = None
+) -> Tensor:
     """(N, 3) ids of the distinct triples of a file, in any format that triples are read from.
 
-    Triples that a split of the graph holds are left out, with a warning.
+    Triples that a split of the graph holds are left out, with a warning. Of ``options``, which
+    are of the graph's own files, ``strip`` and ``normalize`` are used.
 
     Raises:
         DataError: a file that cannot be read or holds no false triple.
         UnknownNameError: a name that the graph lacks.
     """
-    heads, relations, tails = read_triples(path).columns()
+    graph = options or ReadOptions()
+    names = ReadOptions(strip=graph.strip, normalize=graph.normalize)
+    heads, relations, tails = read_triples(path, options=names).columns()
     try:
         columns = (kg.entities.ids(heads), kg.relations.ids(relations), kg.entities.ids(tails))
     except UnknownNameError as error:

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-import csv
 import logging
 import math
+import os
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pyarrow as pa
 from torch import Tensor
 
 from dglkgmix.errors import DataError, UnknownNameError
 from dglkgmix.evaluation.queries import DIRECTIONS, EvalQueries, evaluation_queries
 from dglkgmix.evaluation.rank_table import RANKS, RankTable
+from dglkgmix.kg.options import ReadOptions
+from dglkgmix.kg.readers_text import DIALECTS, check_columns, read_table
 from dglkgmix.parquet import read_checked
+from dglkgmix.paths import path_of
 
 if TYPE_CHECKING:
     from dglkgmix.kg.graph import KnowledgeGraph
@@ -28,23 +32,25 @@ Row = tuple[str, dict[str, Any]]  # where it stands, and its fields
 Key = tuple[int, int, int, int]
 
 
-def read_ranks(path: str | Path, kg: KnowledgeGraph, split: str) -> RankTable:
-    """The rank table of a ``.parquet``, ``.csv`` or ``.tsv`` file with the columns ``REQUIRED``.
+def read_ranks(
+    path: str | Path, kg: KnowledgeGraph, split: str, options: ReadOptions | None = None
+) -> RankTable:
+    """The rank table of a Parquet, CSV or TSV file (by ending) with the columns ``REQUIRED``.
 
     ``score``, ``rank_optimistic`` and ``rank_pessimistic`` are read where they are. Degrees and
     candidates are counted afresh from the graph. A triple that the split holds twice may stand
-    once or twice for each direction.
+    once or twice for each direction. Of ``options``, ``strip`` and ``normalize`` are used.
 
     Raises:
         DataError: a column, name, direction or rank that cannot be; a query twice, or one that
             the split lacks, or none for a query of the split. The message names file and line.
     """
-    path, queries = Path(path), evaluation_queries(kg, split)
+    path, queries = path_of(path), evaluation_queries(kg, split)
     positions = _positions(queries, kg)
     values = {name: np.full(len(queries), np.nan) for name in (*RANKS, "score")}
     filled: dict[Key, int] = defaultdict(int)
     for where, row in _rows(path):
-        key = _key(where, row, kg)
+        key = _key(where, row, kg, options or ReadOptions())
         if key not in positions:
             raise DataError(f"{where}: {_describe(row)} is not in the {split} split")
         if filled[key] == len(positions[key]):
@@ -83,10 +89,11 @@ def _positions(queries: EvalQueries, kg: KnowledgeGraph) -> dict[Key, list[int]]
     return dict(found)
 
 
-def _key(where: str, row: dict[str, Any], kg: KnowledgeGraph) -> Key:
+def _key(where: str, row: dict[str, Any], kg: KnowledgeGraph, options: ReadOptions) -> Key:
     try:
-        head, tail = kg.entities.id(row["head"]), kg.entities.id(row["tail"])
-        relation = kg.relations.id(row["relation"])
+        head = kg.entities.id(options.name(row["head"]))
+        tail = kg.entities.id(options.name(row["tail"]))
+        relation = kg.relations.id(options.name(row["relation"]))
     except UnknownNameError as error:
         raise UnknownNameError(f"{where}: {error}") from None
     if row["direction"] not in DIRECTIONS:
@@ -116,48 +123,21 @@ def _numbers(where: str, row: dict[str, Any]) -> dict[str, float]:
 
 
 def _rows(path: Path) -> Iterator[Row]:
-    if path.suffix == ".parquet":
+    if path.suffix.lower() == ".parquet":
         return _parquet_rows(path)
-    if path.suffix in {".csv", ".tsv"}:
-        return _text_rows(path, "," if path.suffix == ".csv" else "\t")
-    raise DataError(f"{path}: ranks are read from .parquet, .csv or .tsv files")
-
-
-def _text_rows(path: Path, delimiter: str) -> Iterator[Row]:
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            reader = csv.reader(file, delimiter=delimiter, strict=True)
-            header = next(reader, [])
-            _check_columns(path, header)
-            for fields in reader:
-                where = f"{path}:{reader.line_num}"
-                if fields and len(fields) != len(header):
-                    raise DataError(f"{where}: {len(fields)} fields where {len(header)} belong")
-                if fields:
-                    yield where, dict(zip(header, fields, strict=True))
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise DataError(f"{path}: cannot be read: {error}") from error
+    if path.suffix.lower() in DIALECTS:
+        return read_table(path, REQUIRED)
+    raise DataError(f"{path}: ranks are read from .parquet, {', '.join(DIALECTS)} files")
 
 
 def _parquet_rows(path: Path) -> Iterator[Row]:
-    try:
-        table = read_checked(path)
-    except DataError as error:
-        raise DataError(f"{path}: cannot be read as Parquet: {error}") from error
-    _check_columns(path, table.column_names)
+    with pa.OSFile(os.fsencode(path)) as file:
+        table = read_checked(file, path)
+    check_columns(path, table.column_names, REQUIRED)
     columns = [name for name in (*REQUIRED, *OPTIONAL) if name in table.column_names]
     lists = [table.column(name).to_pylist() for name in columns]
     for number, fields in enumerate(zip(*lists, strict=True), start=1):
         yield f"{path}: row {number}", dict(zip(columns, fields, strict=True))
-
-
-def _check_columns(path: Path, header: list[str]) -> None:
-    missing = [name for name in REQUIRED if name not in header]
-    if missing:
-        raise DataError(
-            f"{path}: column {missing[0]!r} is missing; ranks need the columns "
-            f"{', '.join(REQUIRED)} (and score, where there is one)"
-        )
 
 
 def _describe(row: dict[str, Any]) -> str:

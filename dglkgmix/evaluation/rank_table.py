@@ -130,10 +130,7 @@ class RankTable:
     @classmethod
     def from_bytes(cls, data: bytes, where: str | Path = "rank table") -> RankTable:
         """Read what :meth:`to_bytes` wrote; DataError where it is no rank table."""
-        try:
-            table = read_checked(io.BytesIO(data))
-        except DataError as error:
-            raise DataError(f"{where}: not a Parquet file: {error}") from error
+        table = read_checked(pa.py_buffer(data), where)
         missing = [name for name in SCHEMA.names if name not in table.column_names]
         if missing:
             raise DataError(f"{where}: no rank table: column {missing[0]!r} is missing")

@@ -109,7 +109,7 @@ class _Counter:
         with processes.together():
             for run in islice(runs, processes.index, None, processes.size):
                 query = self.scorer.query(run.heads, run.relations)
-                rows = zip(run.blocks(self.rows), query.split(self.rows), strict=True)  # type: ignore[no-untyped-call]
+                rows = zip(run.blocks(self.rows), torch.split(query, self.rows), strict=True)
                 for block, part in rows:
                     self._count(block, part)
         processes.add_up(self.score, self.above, self.at_least, self.removed)

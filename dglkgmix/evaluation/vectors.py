@@ -16,6 +16,7 @@ from torch import Tensor
 from dglkgmix.errors import OVERWRITE, ConfigError, NumericError, StorageError
 from dglkgmix.evaluation.model_scorer import evaluating
 from dglkgmix.files import write_atomic
+from dglkgmix.paths import path_of
 
 if TYPE_CHECKING:
     from dglkgmix.kg.graph import KnowledgeGraph
@@ -63,7 +64,7 @@ def export_vectors(
         files = _numpy_files(kg, entities, relations, bias)
     else:
         raise ConfigError(f"format must be one of {', '.join(FORMATS)}, not {form!r}")
-    return _write(Path(folder), files, overwrite=overwrite)
+    return _write(path_of(folder), files, overwrite=overwrite)
 
 
 def _refuse_infinite(vectors: Floats, names: Vocabulary) -> None:

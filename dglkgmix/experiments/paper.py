@@ -7,6 +7,7 @@ from typing import Any
 
 from dglkgmix.experiments import toml_files
 from dglkgmix.experiments.recipes import FOLDER
+from dglkgmix.paths import read_utf8
 
 
 def paper_numbers(data: str, model: str, strategy: str) -> dict[str, float]:
@@ -23,4 +24,4 @@ def paper_numbers(data: str, model: str, strategy: str) -> dict[str, float]:
 @cache
 def _numbers() -> dict[str, Any]:
     path = FOLDER / "paper" / "numbers.toml"
-    return toml_files.parse(toml_files.read(path), path.name)
+    return toml_files.parse(read_utf8(path), path.name)

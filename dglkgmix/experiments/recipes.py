@@ -12,10 +12,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from dglkgmix.config import Config
+from dglkgmix.config.toml import merge
 from dglkgmix.errors import ConfigError, UnknownNameError
 from dglkgmix.experiments import toml_files
-from dglkgmix.training.config import Config
-from dglkgmix.training.config_io import merge
+from dglkgmix.paths import read_utf8
 
 FOLDER = Path(__file__).resolve().parents[1] / "recipes"
 _KEYS = ("about", "expected", "expected_from")
@@ -68,11 +69,11 @@ def recipe_text(name: str) -> str:
         ConfigError: a file that cannot be read.
     """
     if name.endswith(".toml"):
-        return toml_files.read(Path(name))
+        return read_utf8(name)
     if name not in recipe_names():
         close = toml_files.close(name, recipe_names()) or "; see `dglkgmix recipes`"
         raise UnknownNameError(f"unknown recipe {name!r}{close}")
-    return toml_files.read(FOLDER / f"{name}.toml")
+    return read_utf8(FOLDER / f"{name}.toml")
 
 
 def read_recipe(name: str) -> Recipe:

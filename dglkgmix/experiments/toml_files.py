@@ -5,7 +5,6 @@ from __future__ import annotations
 import difflib
 import sys
 from collections.abc import Collection, Mapping
-from pathlib import Path
 from typing import Any
 
 from dglkgmix.errors import ConfigError
@@ -26,20 +25,6 @@ def parse(text: str, where: str) -> dict[str, Any]:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise ConfigError(f"{where}: not a TOML file: {error}") from None
-
-
-def read(path: Path) -> str:
-    """The text of a file.
-
-    Raises:
-        ConfigError: a file that is missing, unreadable or not UTF-8.
-    """
-    try:
-        return path.read_text(encoding="utf-8")
-    except OSError as error:
-        raise ConfigError(f"{path}: cannot be read: {error.strerror}") from None
-    except UnicodeDecodeError as error:
-        raise ConfigError(f"{path}: not UTF-8: {error.reason} at byte {error.start}") from None
 
 
 def refuse_unknown(table: Mapping[str, Any], known: Collection[str], where: str) -> None:

@@ -6,10 +6,14 @@ import fcntl
 import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
+from dglkgmix.config import Config, Settled
+from dglkgmix.config.assembly import overridden
+from dglkgmix.config.checks import validate, validate_alone
+from dglkgmix.config.toml import differences, dumps
 from dglkgmix.errors import ConfigError, DependencyError, DglkgmixError, StorageError
 from dglkgmix.evaluation.account import account
 from dglkgmix.evaluation.model_scorer import ModelScorer
@@ -23,16 +27,14 @@ from dglkgmix.experiments.space import Space
 from dglkgmix.files import write_atomic
 from dglkgmix.kg.degrees import DegreeBins
 from dglkgmix.kg.graph import KnowledgeGraph
-from dglkgmix.run import Run
+from dglkgmix.passwords import hide_passwords
+from dglkgmix.runs.history import Row
+from dglkgmix.runs.run import Run
+from dglkgmix.sampling.seeds import derive
 from dglkgmix.training import launch
-from dglkgmix.training.assembly import overridden
-from dglkgmix.training.config import Config
-from dglkgmix.training.config_io import differences, dumps, set_option
 from dglkgmix.training.defaults import resolve
-from dglkgmix.training.history import Row
 from dglkgmix.training.progress import Progress
 from dglkgmix.training.stages import MAIN
-from dglkgmix.training.validation import validate, validate_alone
 
 Objective = Literal["mrr", "low", "mix"]
 LOW = "low"
@@ -95,7 +97,8 @@ class Search:
             command line stand in it.
         out: folder of the trials' runs and of ``best.toml``.
         storage: an Optuna storage; None is a SQLite file in ``out``.
-        sampler_seed: of Optuna's sampler, for a search in one process that can be repeated.
+        sampler_seed: of Optuna's sampler, for a search in one process that can be repeated, also
+            in parts.
     """
 
     base: Config
@@ -166,14 +169,14 @@ def search(
     """Run trials until the study has ``trials`` finished ones, those of other processes included.
 
     Several processes at the end of a search may finish a trial each, so that the study holds a
-    few more. Where the goal is the MRR, trials that have no hope are ended early; a bin's MRR is
-    not known before the end, and may rise where the whole split's falls. A trial that fails is
-    reported and counted; after each trial the best settings so far are written to ``best.toml``,
-    with ``overwrite`` in place of another search's.
+    few more. A trial that was interrupted does not count. Where the goal is the MRR, trials that
+    have no hope are ended early; a bin's MRR is not known before the end, and may rise where the
+    whole split's falls. A trial that fails is reported and counted; after each trial the best
+    settings so far are written to ``best.toml``, with ``overwrite`` in place of another search's.
 
     Returns:
-        ``study``, ``storage``, ``trials`` (finished), ``best`` (``number``, ``value``,
-        ``options``; None where no trial was completed) and ``recipe`` (the file).
+        ``study``, ``storage`` (its password hidden), ``trials`` (finished), ``best`` (``number``,
+        ``value``, ``options``; None where no trial was completed) and ``recipe`` (the file).
 
     Raises:
         DependencyError: Optuna is not installed.
@@ -188,7 +191,8 @@ def search(
     with _locked(plan.out / ".storage.lock"):
         claim(plan.out, plan.content, BEST, overwrite=overwrite)
     study = _study(optuna, plan)
-    while _finished(optuna, study) < trials:
+    while (done := _finished(optuna, study)) < trials:
+        study.sampler = _sampler(optuna, plan.sampler_seed, done)
         study.optimize(
             lambda trial: _trial(optuna, plan, kg, trial),
             n_trials=1,
@@ -217,7 +221,7 @@ def _trial(optuna: Any, plan: Search, kg: Any, trial: Any) -> float:
         raise
 
 
-def _with_shared_first_stage(plan: Search, config: Config) -> Config:
+def _with_shared_first_stage(plan: Search, config: Settled) -> Settled:
     """Trials whose first stage is the same start from one run of it."""
     first = pretraining_config(config)
     if first is None:
@@ -225,7 +229,8 @@ def _with_shared_first_stage(plan: Search, config: Config) -> Config:
     path = plan.out / PRETRAINED / digest(first)[:12]
     with _locked(path.with_suffix(".lock")):
         train_or_resume(path, first, Progress())
-    return set_option(config, "pretrain.run", str(path))
+    pretrain = replace(config.pretrain, run=str(path))
+    return replace(config, pretrain=pretrain)
 
 
 class _Pruner:
@@ -254,16 +259,32 @@ def _study(optuna: Any, plan: Search) -> Any:
                 study_name=plan.study_name,
                 direction="maximize",
                 load_if_exists=True,
-                sampler=optuna.samplers.TPESampler(seed=plan.sampler_seed),
                 pruner=optuna.pruners.MedianPruner(n_startup_trials=5),
             )
     except Exception as error:
-        raise StorageError(f"{storage}: the study cannot be opened: {error}") from error
+        # Its cause may quote the storage's password, so it is no part of a traceback.
+        message = f"{storage}: the study cannot be opened: {error}"
+        raise StorageError(hide_passwords(message, storage)) from None
+
+
+def _sampler(optuna: Any, seed: int | None, done: int) -> Any:
+    """A sampler for the trial after ``done`` others; nothing else decides its draws.
+
+    So a search that was cut up draws what an undisturbed one does.
+    """
+    if seed is not None:
+        seed = derive(seed, "tune", done) % 2**32  # what NumPy's RandomState takes
+    return optuna.samplers.TPESampler(seed=seed)
 
 
 def _finished(optuna: Any, study: Any) -> int:
-    running = (optuna.trial.TrialState.RUNNING, optuna.trial.TrialState.WAITING)
-    return sum(trial.state not in running for trial in study.get_trials(deepcopy=False))
+    """Trials that ran to their end, were were pruned, or failed by an error of their own.
+
+    One that was interrupted has failed for Optuna, too, but no error is recorded with it.
+    """
+    states = optuna.trial.TrialState
+    ended = study.get_trials(deepcopy=False, states=(states.COMPLETE, states.PRUNED, states.FAIL))
+    return sum(trial.state != states.FAIL or ERROR in trial.user_attrs for trial in ended)
 
 
 def _report(optuna: Any, plan: Search, study: Any, trial: Any, say: Callable[[str], None]) -> None:
@@ -308,7 +329,7 @@ def _outcome(optuna: Any, plan: Search, study: Any) -> dict[str, Any]:
         _write_best(plan, study)
     return {
         "study": plan.study_name,
-        "storage": plan.storage or str(plan.out / STUDY),
+        "storage": hide_passwords(plan.storage or str(plan.out / STUDY), plan.storage or ""),
         "trials": _finished(optuna, study),
         "best": best and {"number": best.number, "value": best.value, "options": best.params},
         "recipe": str(plan.out / BEST) if best is not None else None,

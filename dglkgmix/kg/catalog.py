@@ -16,6 +16,7 @@ from dglkgmix.errors import DataError, StorageError, UnknownNameError
 from dglkgmix.files import write_atomic
 from dglkgmix.kg.archives import members
 from dglkgmix.kg.download import Progress, download
+from dglkgmix.paths import path_of
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -99,7 +100,7 @@ def cache_folder() -> Path:
         StorageError: no such folder can be told, as the user has no home.
     """
     if chosen := os.environ.get(CACHE_VARIABLE):
-        return Path(chosen).expanduser()
+        return path_of(chosen)
     platform = Path(os.environ.get("XDG_CACHE_HOME", ""))
     if platform.is_absolute():  # A relative one is to be ignored, says the XDG specification.
         return platform / "dglkgmix"

@@ -53,7 +53,11 @@ def load_binary(path: Path) -> KnowledgeGraph:
     except OSError as error:
         raise DataError(f"{path}: cannot be read: {error.strerror}") from None
     _check_seal(content, path)
-    graphs, labels = dgl.load_graphs(str(path))
+    with tempfile.TemporaryDirectory(prefix="dglkgmix-") as folder:
+        # DGL takes no path that is not UTF-8.
+        link = Path(folder) / "graph"
+        link.symlink_to(path.resolve())
+        graphs, labels = dgl.load_graphs(str(link))
     try:
         entities, relations = _unpack("entity", labels), _unpack("relation", labels)
     except KeyError as error:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from dglkgmix.errors import ConfigError, DataError
 from dglkgmix.kg.tables import ROLES
 
 FORMATS = ("tsv", "csv", "parquet", "ntriples", "turtle")
+FORMS: dict[str, Literal["NFC", "NFKC"]] = {"nfc": "NFC", "nfkc": "NFKC"}
 _BY_ENDING = {
     ".tsv": "tsv",
     ".txt": "tsv",
@@ -20,7 +23,7 @@ _BY_ENDING = {
     ".nt": "ntriples",
     ".ttl": "turtle",
 }
-COMPRESSIONS = (".gz", ".xz", ".zst")
+COMPRESSIONS = (".gz", ".bz2", ".xz", ".zst")
 
 
 @dataclass(frozen=True)
@@ -35,6 +38,8 @@ class ReadOptions:
         header: the first row of text holds names of columns.
         delimiter: one ASCII character between fields; None: a tab, in CSV a comma.
         format: one of ``FORMATS``; None: by the file's ending, TSV for an unknown one.
+        strip: remove white space around names.
+        normalize: a Unicode form of names, one of ``FORMS``; None leaves them as they are.
 
     Raises:
         ConfigError: an option that makes no sense.
@@ -44,14 +49,31 @@ class ReadOptions:
     header: bool = False
     delimiter: str | None = None
     format: str | None = None
+    strip: bool = False
+    normalize: str | None = None
 
     def __post_init__(self) -> None:
         if self.format is not None and self.format not in FORMATS:
             raise ConfigError(f"format must be one of {', '.join(FORMATS)}, not {self.format!r}")
+        if self.normalize is not None and self.normalize not in FORMS:
+            raise ConfigError(
+                f"normalize must be one of {', '.join(FORMS)}, not {self.normalize!r}"
+            )
         if self.delimiter is not None:
             _check_delimiter(self.delimiter)
         if self.columns is not None:
             _check_columns(self.columns)
+
+    @property
+    def changes_names(self) -> bool:
+        """Whether names are read otherwise than to the letter."""
+        return self.strip or self.normalize is not None
+
+    def name(self, name: str) -> str:
+        """A name as it is read: in the Unicode form that is asked for, stripped if so."""
+        if self.normalize is not None:
+            name = unicodedata.normalize(FORMS[self.normalize], name)
+        return name.strip() if self.strip else name
 
     def format_of(self, path: Path) -> str:
         """The format of a file: as asked for, else by its ending."""
@@ -78,18 +100,25 @@ def choose_columns(
 
     Raises:
         DataError: named columns among which the triple cannot be found.
-        ConfigError: names in ``columns`` for columns without names.
+        ConfigError: names in ``columns`` for columns without names, or a place in ``columns``
+            that contradicts the header.
     """
     if names is None:
         return _unnamed_columns(columns or ROLES)
-    wanted = ROLES if columns is None or set(ROLES) <= set(columns) else tuple(columns)
-    if all(names.count(name) == 1 for name in wanted):
+    found = ", ".join(repr(name) for name in names)
+    wanted = ROLES if columns is None else tuple(columns)
+    if set(ROLES) <= set(wanted) and len(wanted) == len(names) and columns is not None:
+        if any(name in ROLES and wanted[at] != name for at, name in enumerate(names)):
+            raise ConfigError(
+                f"{where}: --columns {','.join(wanted)} contradicts the header, which names the "
+                f"columns {found}: leave --columns out, or give three names of the header"
+            )
+        return len(names), _positions(ROLES, wanted)
+    by_name = wanted == ROLES or not set(ROLES) <= set(wanted)
+    if by_name and all(names.count(name) == 1 for name in wanted):
         return len(names), _positions(wanted, names)
     if columns is None and len(names) == 3:
         return 3, (0, 1, 2)
-    if columns is not None and wanted is ROLES and len(columns) == len(names):
-        return len(names), _positions(ROLES, columns)
-    found = ", ".join(repr(name) for name in names)
     raise DataError(
         f"{where}: cannot tell head, relation and tail among the columns {found}: "
         "give three of these names with --columns, in the order head, relation, tail"

@@ -7,44 +7,37 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from dglkgmix.errors import DataError
 from dglkgmix.kg.options import ReadOptions, choose_columns
 from dglkgmix.kg.tables import ROLES, Codes, TripleTable, unify
+from dglkgmix.parquet import read_checked
 
 
 def read_parquet(source: Any, name: str, options: ReadOptions) -> TripleTable:
     """All rows of a Parquet file; integers become their decimal digits.
 
-    ``source`` is a path or an Arrow buffer.
+    ``source`` is an open file or an Arrow buffer.
 
     Raises:
         DataError: "name: what", or "name:row: what" with rows counted from 1, for a null or an
             empty string.
     """
-    try:
-        columns = _read_columns(source, name, options)
-        encoded = [_encode(c, role, name) for c, role in zip(columns, ROLES, strict=True)]
-    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
-        raise DataError(f"{name}: not a readable Parquet file: {error}") from None
+    table = read_checked(source, name, lambda schema: _columns(schema, name, options))
+    encoded = [_encode(c, role, name) for c, role in zip(table.columns, ROLES, strict=True)]
     names, codes = unify([part[0] for part in encoded], [part[1] for part in encoded])
     return TripleTable(names, np.stack(codes, 1))
 
 
-def _read_columns(source: Any, name: str, options: ReadOptions) -> list[pa.ChunkedArray]:
-    """The columns of heads, relations and tails, fully validated."""
-    file = pq.ParquetFile(source)
-    schema = file.schema_arrow
+def _columns(schema: pa.Schema, name: str, options: ReadOptions) -> list[str]:
+    """The columns of heads, relations and tails, their types checked."""
     _, positions = choose_columns(options.columns, schema.names, name)
     fields = [schema.field(at) for at in positions]
     for role, field in zip(ROLES, fields, strict=True):
         _check_type(field, role, name)
         if schema.names.count(field.name) > 1:
             raise DataError(f"{name}: several columns are named {field.name!r}")
-    table = file.read([field.name for field in fields])
-    table.validate(full=True)
-    return [table.column(field.name) for field in fields]
+    return [field.name for field in fields]
 
 
 def _check_type(field: pa.Field, role: str, name: str) -> None:

@@ -1,158 +1,182 @@
-"""Triples from delimited text: TSV, where every character but tab and line end is part of a
-name, and CSV after RFC 4180.
+"""Delimited text: TSV, where every character but tab and line end is part of a name, and CSV after
+RFC 4180. Triples, queries and ranks are all read here.
 
-Text is read in blocks of whole rows and split by array operations, not by a CSV library: those
-end rows at a lone CR, strip or reinterpret fields, or lose line numbers.
+Python's ``csv`` and pyarrow's reader are not used: both end rows at a lone CR, and neither refuses
+a quote inside an unquoted field.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from array import array
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import BinaryIO
 
 import numpy as np
 import pyarrow as pa
 
 from dglkgmix.errors import DataError
-from dglkgmix.kg.fields import LF, Array, Dialect, Layout, first_bad_byte, inside_quotes, unquote
 from dglkgmix.kg.options import ReadOptions, choose_columns
-from dglkgmix.kg.tables import ROLES, Codes, TripleTable, encode_fields, merge
+from dglkgmix.kg.tables import ROLES, TripleTable
 
-# A block of nothing but line ends takes 70 times its size; larger blocks are no faster.
-BLOCK = 1 << 21
 LONGEST_ROW = 1 << 22
 _BOM = b"\xef\xbb\xbf"
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
+_NAMES = {"\t": "tab", ",": "comma", ";": "semicolon", " ": "space"}
 _QUOTE_FAULT = (
     "a quote inside an unquoted field, or one that is never closed: put the field in quotes and "
     "double each quote that belongs to it"
 )
 
 
+@dataclass(frozen=True)
+class Dialect:
+    """``delimiter``: a character. ``quoted``: RFC 4180 quotes, else a quote is like any letter."""
+
+    delimiter: str
+    quoted: bool
+
+
+TSV, CSV = Dialect("\t", quoted=False), Dialect(",", quoted=True)
+# Of tables with names of columns: queries and ranks.
+DIALECTS = {".csv": CSV, ".tsv": TSV, ".txt": TSV, ".tab": TSV}
+
+
 def read_text(stream: BinaryIO, name: str, dialect: Dialect, options: ReadOptions) -> TripleTable:
-    """All rows of a text.
+    """All triples of a text.
 
     Raises:
         DataError: "name:line: what" for the first row that is not a triple: invalid UTF-8, another
             number of fields than expected, an empty field, a quote that breaks RFC 4180.
     """
-    reader = _TextReader(name, dialect, options)
-    return merge([part for block in _blocks(stream, name, dialect) for part in reader.read(block)])
+    rows = text_rows(stream, name, dialect)
+    if options.header:
+        line, names = next(rows, (1, list(ROLES)))
+        width, columns = choose_columns(options.columns, names, f"{name}:{line}")
+    else:
+        width, columns = choose_columns(options.columns, None, name)
+    head, relation, tail = columns
+    ids: defaultdict[str, int] = defaultdict()
+    ids.default_factory = ids.__len__
+    codes = array("q")
+    for line, fields in rows:
+        if len(fields) != width:
+            check_width(f"{name}:{line}", fields, width, dialect)
+        triple = fields[head], fields[relation], fields[tail]
+        if "" in triple:
+            raise DataError(f"{name}:{line}: the {ROLES[triple.index('')]} is empty")
+        codes.extend([ids[field] for field in triple])
+    names_read = pa.array(list(ids), pa.large_string())
+    return TripleTable(names_read, np.array(codes, np.int64).reshape(-1, 3))
 
 
-class _TextReader:
-    """Reads block after block, counting lines for messages."""
+def read_table(path: Path, required: Sequence[str]) -> Iterator[tuple[str, dict[str, str]]]:
+    """Each row of a file with one of the endings ``DIALECTS`` whose first row names the columns.
 
-    def __init__(self, name: str, dialect: Dialect, options: ReadOptions) -> None:
-        self._name = name
-        self._dialect = dialect
-        self._options = options
-        self._lines = 0
-        self._header_due = options.header
-        self._width, self._columns = 0, (0, 0, 0)
-        if not options.header:
-            self._width, self._columns = choose_columns(options.columns, None, name)
+    Yields:
+        "path:line" and the fields by column.
 
-    def read(self, block: bytes) -> Iterator[tuple[pa.Array, Codes]]:
-        """Names and codes of one block's rows; nothing where it has none."""
-        bad_byte = first_bad_byte(block)
-        usable = (
-            block if bad_byte is None else block[: _last_row_end(block[:bad_byte], self._dialect)]
-        )
-        layout = Layout.of(usable, self._dialect)
-        if self._header_due and len(layout):
-            self._read_header(layout)
-            layout = layout.rows(1, len(layout))
-        if len(layout):
-            yield self._encode(block, layout)
-        if bad_byte is not None:
-            raise self._error(block, bad_byte, f"invalid UTF-8 (byte 0x{block[bad_byte]:02x})")
-        self._lines += block.count(b"\n")
+    Raises:
+        DataError: a file that cannot be read, a ``required`` column that is missing or there
+            twice, or a row that :func:`text_rows` refuses or that has another number of fields.
+    """
+    dialect = DIALECTS[path.suffix.lower()]
+    try:
+        with path.open("rb") as stream:
+            rows = text_rows(stream, str(path), dialect)
+            _, header = next(rows, (1, []))
+            check_columns(path, header, required)
+            for line, fields in rows:
+                where = f"{path}:{line}"
+                check_width(where, fields, len(header), dialect)
+                yield where, dict(zip(header, fields, strict=True))
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read: {error.strerror}") from None
 
-    def _read_header(self, layout: Layout) -> None:
-        names = [self._text(field) for field in layout.fields_of(0)]
-        line = self._lines + 1 + int(np.count_nonzero(layout.data[: layout.position(0)] == LF))
-        where = f"{self._name}:{line}"
-        self._width, self._columns = choose_columns(self._options.columns, names, where)
-        self._header_due = False
 
-    def _text(self, field: bytes) -> str:
-        text = field.decode("utf-8")
-        return (unquote(text) or text) if self._dialect.quoted else text
-
-    def _encode(self, block: bytes, layout: Layout) -> tuple[pa.Array, Codes]:
-        fault = self._first_fault(layout)
-        good = layout if fault is None else layout.rows(0, fault)
-        names, codes = encode_fields(good.pick(self._columns))
-        if self._dialect.quoted:
-            names = self._unquoted(names, codes, block, good)
-        if fault is not None:
-            raise self._error(
-                block, layout.position(fault), self._describe(layout.fields_of(fault))
+def check_columns(path: Path, header: Sequence[str], required: Sequence[str]) -> None:
+    """DataError unless each required column is there once."""
+    for name in required:
+        if header.count(name) != 1:
+            what = "is missing" if name not in header else "is there twice"
+            raise DataError(
+                f"{path}: column {name!r} {what}: the columns must be named {', '.join(required)}"
             )
-        return names, codes[:, np.argsort(np.argsort(self._columns))]
-
-    def _first_fault(self, layout: Layout) -> int | None:
-        """The first row with a wrong number of fields or an empty one where a name belongs."""
-        wrong = layout.counts != self._width
-        right = np.flatnonzero(~wrong)
-        fields = layout.first[right, None] + np.asarray(self._columns)
-        wrong[right] = (layout.starts[fields] == layout.ends[fields]).any(1)
-        faults = np.flatnonzero(wrong)
-        return int(faults[0]) if len(faults) else None
-
-    def _describe(self, fields: list[bytes]) -> str:
-        if self._dialect.quoted and any(unquote(f.decode("utf-8")) is None for f in fields):
-            return _QUOTE_FAULT
-        if len(fields) != self._width:
-            kind = self._dialect.separated
-            return f"expected {self._width} {kind} fields, found {len(fields)}"
-        empty = [r for r, at in zip(ROLES, self._columns, strict=True) if not fields[at]]
-        return f"the {empty[0]} is empty"
-
-    def _unquoted(self, names: pa.Array, codes: Codes, block: bytes, layout: Layout) -> pa.Array:
-        """Names without their quotes; DataError at the first row where that fails."""
-        raw = names.to_pylist()
-        plain = [unquote(name) for name in raw]
-        bad = [code for code, name in enumerate(plain) if not name]
-        if bad:
-            row = int(np.flatnonzero(np.isin(codes, bad).any(1))[0])
-            what = _QUOTE_FAULT
-            if all(plain[code] is not None for code in codes[row]):
-                order = np.argsort(np.argsort(self._columns))
-                empty = next(i for i in range(3) if not plain[codes[row, order[i]]])
-                what = f"the {ROLES[empty]} is empty"
-            raise self._error(block, layout.position(row), what)
-        return pa.array(plain, pa.large_string())
-
-    def _error(self, block: bytes, position: int, what: str) -> DataError:
-        line = self._lines + block.count(b"\n", 0, position) + 1
-        return DataError(f"{self._name}:{line}: {what}")
 
 
-def _blocks(stream: BinaryIO, name: str, dialect: Dialect) -> Iterator[bytes]:
-    """The text in blocks that end where a row ends, without a byte-order mark."""
-    rest = stream.read(BLOCK)
-    if rest.startswith(_UTF16):
+def text_rows(stream: BinaryIO, name: str, dialect: Dialect) -> Iterator[tuple[int, list[str]]]:
+    """Each row as its first line's number and its fields.
+
+    LF and CRLF end a row, in CSV outside quotes; blank lines are none.
+
+    Raises:
+        DataError: "name:line: what" for invalid UTF-8, a broken quote, or a row above 4 MiB.
+    """
+    quoted, delimiter, line = dialect.quoted, dialect.delimiter, 1
+    row = stream.readline(LONGEST_ROW + 1)
+    if row.startswith(_UTF16):
         raise DataError(f"{name}:1: invalid UTF-8 (this looks like UTF-16): convert it to UTF-8")
-    rest = rest.removeprefix(_BOM)
-    lines = 0
-    while more := stream.read(BLOCK):
-        cut = _last_row_end(rest, dialect)
-        if cut == 0 and len(rest) > LONGEST_ROW:
-            raise DataError(f"{name}:{lines + 1}: a row longer than {LONGEST_ROW >> 20} MiB")
-        if cut:
-            yield rest[:cut]
-            lines += rest.count(b"\n", 0, cut)
-        rest = rest[cut:] + more
-    if rest:
-        yield rest
+    row = row.removeprefix(_BOM)
+    while row:
+        is_quoted = quoted and b'"' in row
+        if is_quoted:
+            row = _up_to_closing_quote(row, stream)
+        if len(row) > LONGEST_ROW:
+            raise DataError(f"{name}:{line}: a row longer than {LONGEST_ROW >> 20} MiB")
+        try:
+            text = row.decode("utf-8")
+        except UnicodeDecodeError as error:
+            at = line + row.count(b"\n", 0, error.start)
+            raise DataError(f"{name}:{at}: invalid UTF-8 (byte 0x{row[error.start]:02x})") from None
+        text = text[:-2] if text.endswith("\r\n") else text.removesuffix("\n")
+        if is_quoted:
+            where = f"{name}:{line}"
+            yield line, [_unquoted(field, where) for field in _split(text, delimiter)]
+        elif text:
+            yield line, text.split(delimiter)
+        line += row.count(b"\n") if is_quoted else 1
+        row = stream.readline(LONGEST_ROW + 1)
 
 
-def _last_row_end(block: bytes, dialect: Dialect) -> int:
-    """Length of the part that ends with the last line end outside quotes; 0 without one."""
-    if not dialect.quoted or b'"' not in block:
-        return block.rfind(b"\n") + 1
-    data: Array = np.frombuffer(block, np.uint8)
-    ends = np.flatnonzero((data == LF) & ~inside_quotes(data))
-    return int(ends[-1]) + 1 if len(ends) else 0
+def check_width(where: str, fields: list[str], width: int, dialect: Dialect) -> None:
+    """DataError unless a row has as many fields as it should."""
+    if len(fields) != width:
+        kind = _NAMES.get(dialect.delimiter, repr(dialect.delimiter))
+        raise DataError(f"{where}: expected {width} {kind}-separated fields, found {len(fields)}")
+
+
+def _up_to_closing_quote(row: bytes, stream: BinaryIO) -> bytes:
+    """A row with the lines after it that belong to its quoted fields."""
+    parts, size = [row], len(row)
+    is_open = row.count(b'"') % 2 == 1
+    while is_open and size <= LONGEST_ROW and (more := stream.readline(LONGEST_ROW + 1)):
+        parts.append(more)
+        size += len(more)
+        is_open ^= more.count(b'"') % 2 == 1
+    return b"".join(parts)
+
+
+def _split(text: str, delimiter: str) -> Iterator[str]:
+    """The raw fields of a row; delimiters inside quotes are part of a field."""
+    parts: list[str] = []
+    is_open = False
+    for part in text.split(delimiter):
+        parts.append(part)
+        is_open ^= part.count('"') % 2 == 1
+        if not is_open:
+            yield delimiter.join(parts)
+            parts = []
+    if parts:
+        yield delimiter.join(parts)
+
+
+def _unquoted(field: str, where: str) -> str:
+    """The text of a CSV field; DataError where its quotes break RFC 4180."""
+    if '"' not in field:
+        return field
+    inner = field[1:-1]
+    if len(field) < 2 or field[0] != '"' or field[-1] != '"' or '"' in inner.replace('""', ""):
+        raise DataError(f"{where}: {_QUOTE_FAULT}")
+    return inner.replace('""', '"')

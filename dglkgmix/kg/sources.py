@@ -13,8 +13,9 @@ from dglkgmix.kg.download import Progress
 from dglkgmix.kg.graph import SPLITS, KnowledgeGraph
 from dglkgmix.kg.options import ReadOptions, is_split_file
 from dglkgmix.kg.readers import read_triples
-from dglkgmix.kg.splits import DEFAULT_FRACTIONS, split_table
+from dglkgmix.kg.splits import DEFAULT_FRACTIONS, Mirrors, split_table
 from dglkgmix.kg.tables import TripleTable, encode
+from dglkgmix.paths import path_of
 
 DGL_ENDINGS = (".dgl", ".bin")
 _STEMS = {
@@ -31,15 +32,17 @@ def load(
     options: ReadOptions | None = None,
     split: Sequence[float] = DEFAULT_FRACTIONS,
     split_seed: int = 0,
+    split_mirrors: Mirrors = "together",
     progress: Progress | None = None,
 ) -> KnowledgeGraph:
     """The graph of a SOURCE.
 
     A name of the catalog comes before a file or folder of the same name: ``./name`` means the
     latter. A folder has a file for train and may have one for valid (or validation, val, dev) and
-    one for test, each in any format. One file is split by ``split`` and ``split_seed``. A folder,
-    and what ``data convert`` wrote as DGL binary, keep their splits; where others were asked for,
-    a warning says so. ``progress`` hears of downloads, see :func:`dglkgmix.kg.catalog.fetch`.
+    one for test, each in any format. One file is split by ``split``, ``split_seed`` and
+    ``split_mirrors``, see :func:`dglkgmix.kg.splits.split_table`. A folder, and what ``data
+    convert`` wrote as DGL binary, keep their splits; where others were asked for, a warning says
+    so. ``progress`` hears of downloads, see :func:`dglkgmix.kg.catalog.fetch`.
 
     Raises:
         ConfigError: ``options`` for a name of the catalog, whose files need none.
@@ -50,27 +53,29 @@ def load(
     if _is_name(source) and options != ReadOptions():
         raise ConfigError(
             f"{source}: how a data set of the catalog is written is known: columns, header, "
-            "delimiter and format are for files of your own"
+            "delimiter, format, strip and normalize are for files of your own"
         )
     path = _locate(source, progress)
     if path.is_dir():
-        _keeps_splits(source, split, split_seed)
+        _keeps_splits(source, split, split_seed, split_mirrors)
         return load_folder(path, options)
     if path.suffix.lower() in DGL_ENDINGS and options.format is None:
         from dglkgmix.kg.dgl_binary import load_binary
 
-        _keeps_splits(source, split, split_seed)
+        _keeps_splits(source, split, split_seed, split_mirrors)
         return load_binary(path)
     table = read_triples(path, options=options)
     if not len(table):
         raise DataError(f"{path}: no triples: the file is empty")
-    return encode(*split_table(table, split, split_seed))
+    return encode(*split_table(table, split, split_seed, split_mirrors))
 
 
-def _keeps_splits(source: str | Path, split: Sequence[float], split_seed: int) -> None:
-    if tuple(split) != DEFAULT_FRACTIONS or split_seed != 0:
+def _keeps_splits(
+    source: str | Path, split: Sequence[float], split_seed: int, mirrors: Mirrors
+) -> None:
+    if (tuple(split), split_seed, mirrors) != (DEFAULT_FRACTIONS, 0, "together"):
         _log.warning(
-            "%s comes with its own train, valid and test: shares and seed of a split are not used",
+            "%s comes with its own train, valid and test: how one file is split is not used",
             source,
         )
 
@@ -79,7 +84,11 @@ def load_folder(folder: Path, options: ReadOptions) -> KnowledgeGraph:
     """The graph of a folder with a file for each split; valid and test may be absent."""
     files = {name: find_split(folder, name) for name in SPLITS}
     if files["train"] is None:
-        raise DataError(f"{folder}: no file for train (as train.txt, train.csv, train.parquet)")
+        similar = ", ".join(sorted(p.name for p in folder.iterdir() if p.name.startswith("train")))
+        hint = f"; {similar} cannot be read as it is: unpack or rename it" if similar else ""
+        raise DataError(
+            f"{folder}: no file for train (as train.txt, train.csv, train.parquet){hint}"
+        )
     tables = {
         name: TripleTable.empty() if file is None else read_triples(file, options=options)
         for name, file in files.items()
@@ -110,10 +119,10 @@ def _is_name(source: str | Path) -> bool:
 
 def _locate(source: str | Path, progress: Progress | None) -> Path:
     if _is_name(source):
-        if Path(source).exists():
+        if path_of(source).exists():
             _log.warning("reading the data set %s; for the path write ./%s", source, source)
         return catalog.fetch(str(source), progress=progress)
-    path = Path(source)
+    path = path_of(source)
     if path.exists():
         return path
     matches = difflib.get_close_matches(str(source).casefold(), catalog.names(), n=3)

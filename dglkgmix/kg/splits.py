@@ -5,47 +5,68 @@ from __future__ import annotations
 import logging
 import math
 from collections.abc import Sequence
+from typing import Any, Literal
 
 import numpy as np
 import torch
 
 from dglkgmix.errors import ConfigError
-from dglkgmix.kg.fields import Array
 from dglkgmix.kg.keys import triple_keys
 from dglkgmix.kg.tables import Codes, TripleTable
 
+Mirrors = Literal["together", "apart"]
 DEFAULT_FRACTIONS = (0.8, 0.1, 0.1)
 SEEDS = 2**32  # what NumPy's RandomState takes
 _log = logging.getLogger(__name__)
 
 
 def split_table(
-    table: TripleTable, fractions: Sequence[float] = DEFAULT_FRACTIONS, seed: int = 0
+    table: TripleTable,
+    fractions: Sequence[float] = DEFAULT_FRACTIONS,
+    seed: int = 0,
+    mirrors: Mirrors = "together",
 ) -> tuple[TripleTable, TripleTable, TripleTable]:
     """Splits rows so that every entity and relation of valid and test occurs in train.
 
     Distinct triples are drawn, so that copies of one stay in one split; rows keep their order.
-    The draw is a function of the rows and the seed alone. Where too few triples can be spared,
-    valid and test shrink alike and a warning is logged.
+    With ``mirrors`` "together", (h, r, t) and (t, r, h) are drawn together, and valid and test may
+    have one triple more than their share. The draw is a function of the rows and the seed alone.
+    Where too few triples can be spared, valid and test shrink alike and a warning is logged.
 
     Raises:
         ConfigError: fractions that are not three, not in [0, 1], do not sum to 1, or leave
             nothing to train on; a seed outside [0, 2^32).
     """
-    part = assign_parts(table.codes, fractions, seed)
+    part = assign_parts(table.codes, fractions, seed, mirrors)
     train, valid, test = (table.take(np.flatnonzero(part == i)) for i in range(3))
     return train, valid, test
 
 
-def assign_parts(codes: Codes, fractions: Sequence[float], seed: int) -> Codes:
+def assign_parts(
+    codes: Codes, fractions: Sequence[float], seed: int, mirrors: Mirrors = "together"
+) -> Codes:
     """0 (train), 1 (valid) or 2 (test) for each of the rows (N, 3); see :func:`split_table`."""
     check_fractions(fractions)
     if not 0 <= seed < SEEDS:
         raise ConfigError(f"the split's seed must lie in [0, 2^32), got {seed}")
     names = int(codes.max()) + 1 if codes.size else 0
-    keys = triple_keys(torch.from_numpy(codes), names, names).numpy()
+    first, which = _numbered(codes, names)
+    group = np.arange(len(first))
+    if mirrors == "together":
+        # Both triples become the one that was numbered first, so that without mirrors all stays.
+        ends = codes[first][:, [0, 2]]
+        pairs = np.stack([ends.min(1), codes[first][:, 1], ends.max(1)], 1)
+        own, group = _numbered(pairs, names)
+        order = np.argsort(own)
+        group, first = np.argsort(order)[group], first[own[order]]
+    return _assign(codes[first], np.bincount(group), names, fractions, seed)[group][which]
+
+
+def _numbered(rows: Codes, num_names: int) -> tuple[Codes, Codes]:
+    """Positions of the distinct ones of N rows (N, 3), sorted, and for each row its number."""
+    keys = triple_keys(torch.from_numpy(rows), num_names, num_names).numpy()
     _, first, which = np.unique(keys, return_index=True, return_inverse=True)
-    return _assign(codes[first], names, fractions, seed)[which]
+    return first, which
 
 
 def check_fractions(fractions: Sequence[float]) -> None:
@@ -58,20 +79,25 @@ def check_fractions(fractions: Sequence[float]) -> None:
         )
 
 
-def _assign(distinct: Codes, num_names: int, fractions: Sequence[float], seed: int) -> Codes:
-    """0, 1 or 2 for each distinct triple."""
+def _assign(
+    first: Codes, sizes: Codes, num_names: int, fractions: Sequence[float], seed: int
+) -> Codes:
+    """0, 1 or 2 for each group of triples with the same names: a first (G, 3), ``sizes`` (G,)."""
     # RandomState's stream is frozen: the same split with every version of NumPy.
-    order = np.random.RandomState(seed).permutation(len(distinct))
-    free = order[~_first_with_a_name(distinct[order], num_names)]
-    wanted = [round(len(distinct) * fraction) for fraction in fractions[1:]]
-    valid, test = _affordable(wanted, len(free))
-    part = np.zeros(len(distinct), np.int64)
-    part[free[:valid]] = 1
-    part[free[valid : valid + test]] = 2
+    order = np.random.RandomState(seed).permutation(len(first))
+    free = order[~_first_with_a_name(first[order], num_names)]
+    wanted = [round(int(sizes.sum()) * fraction) for fraction in fractions[1:]]
+    valid, test = _affordable(wanted, int(sizes[free].sum()))
+    part = np.zeros(len(first), np.int64)
+    for number, size in ((1, valid), (2, test)):
+        # Groups that begin before the size is reached.
+        taken = int(np.searchsorted(np.cumsum(sizes[free]) - sizes[free], size))
+        part[free[:taken]] = number
+        free = free[taken:]
     return part
 
 
-def _first_with_a_name(triples: Codes, num_names: int) -> Array:
+def _first_with_a_name(triples: Codes, num_names: int) -> np.ndarray[Any, np.dtype[np.bool_]]:
     """Rows that hold an entity or a relation which no row before them holds: they stay in train."""
     needed = np.zeros(len(triples), np.bool_)
     for columns in ([0, 2], [1]):

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
 
 from dglkgmix.kg.keys import find, triple_keys
+from dglkgmix.kg.mirrors import count_mirrored, inverse_pairs
 
 if TYPE_CHECKING:
     from dglkgmix.kg.graph import KnowledgeGraph
@@ -22,16 +23,22 @@ def summarise(kg: KnowledgeGraph) -> dict[str, int]:
         duplicates: rows that repeat an earlier row of their split.
         overlap: distinct triples that stand in more than one split.
         reciprocal_leakage: test rows (h, r, t) for which training has (t, r', h) under any r'.
+        valid_mirrors, test_mirrors: those under r or an inverse of r, see
+            :mod:`dglkgmix.kg.mirrors`; without triples from an entity to itself.
+        inverse_pairs: pairs of relations that are inverses of each other.
         self_loops: distinct training triples whose head is their tail.
         entities_only_in_valid, entities_only_in_test: entities of that split and of no other.
         relations_only_in_valid, relations_only_in_test: likewise.
         entities_not_in_train, relations_not_in_train: names without a training triple, wherever
             they occur (valid and test together, too, or nowhere).
+        entities_alike, relations_alike: names that differ from another one in case, outer white
+            space or Unicode form alone; see :meth:`dglkgmix.kg.vocabulary.Vocabulary.alike`.
     """
     splits = (kg.train, kg.valid, kg.test)
     entities = [_used(rows[:, [0, 2]], kg.num_entities) for rows in splits]
     relations = [_used(rows[:, 1], kg.num_relations) for rows in splits]
     duplicates, overlap = _repetition(kg)
+    inverses = inverse_pairs(kg)
     return {
         "entities": kg.num_entities,
         "relations": kg.num_relations,
@@ -41,6 +48,9 @@ def summarise(kg: KnowledgeGraph) -> dict[str, int]:
         "duplicates": duplicates,
         "overlap": overlap,
         "reciprocal_leakage": _reciprocal_leakage(kg),
+        "valid_mirrors": count_mirrored(kg, kg.valid, inverses),
+        "test_mirrors": count_mirrored(kg, kg.test, inverses),
+        "inverse_pairs": len(inverses),
         "self_loops": _self_loops(kg),
         "entities_only_in_valid": _only_in(1, entities),
         "entities_only_in_test": _only_in(2, entities),
@@ -48,7 +58,22 @@ def summarise(kg: KnowledgeGraph) -> dict[str, int]:
         "relations_only_in_test": _only_in(2, relations),
         "entities_not_in_train": int((~entities[0]).sum()),
         "relations_not_in_train": int((~relations[0]).sum()),
+        "entities_alike": sum(map(len, kg.entities.alike())),
+        "relations_alike": sum(map(len, kg.relations.alike())),
     }
+
+
+def relation_rows(kg: KnowledgeGraph) -> list[dict[str, Any]]:
+    """Rows of each relation, most training rows first: name, train, valid, test."""
+    counts = {
+        name: kg.split(name)[:, 1].bincount(minlength=kg.num_relations).tolist()
+        for name in ("train", "valid", "test")
+    }
+    rows = [
+        {"name": name, **{split: count[i] for split, count in counts.items()}}
+        for i, name in enumerate(kg.relations)
+    ]
+    return sorted(rows, key=lambda row: -row["train"])
 
 
 def _used(ids: Tensor, size: int) -> Tensor:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any
@@ -55,6 +55,21 @@ class TripleTable:
     def take(self, rows: Codes) -> TripleTable:
         """The given rows, with the same names."""
         return TripleTable(self.names, self.codes[rows])
+
+    def renamed(self, change: Callable[[str], str], label: str) -> TripleTable:
+        """With other names, those that become equal being one.
+
+        Raises:
+            DataError: a name of which nothing is left; the message begins with ``label``.
+        """
+        names = [change(name) for name in self.names.to_pylist()]
+        if "" in names:
+            empty = np.array([not name for name in names])[self.codes]
+            row, column = np.argwhere(empty)[0]
+            raise DataError(
+                f"{label}: triple {row + 1}: the {ROLES[column]} holds nothing but white space"
+            )
+        return merge([(pa.array(names, pa.large_string()), self.codes)])
 
     def columns(self) -> tuple[list[str], list[str], list[str]]:
         """Names of heads, relations and tails as lists."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 
 import pyarrow as pa
@@ -68,7 +69,7 @@ class Vocabulary:
         try:
             return self._ids[name]
         except KeyError:
-            raise UnknownNameError(self._unknown(name)) from None
+            raise UnknownNameError(self.unknown(name)) from None
 
     def ids(self, names: Iterable[str]) -> Tensor:
         """Ids of several names, (N,) long; UnknownNameError for the first unknown one."""
@@ -80,19 +81,41 @@ class Vocabulary:
 
     def close_to(self, name: str, count: int = 3) -> list[str]:
         """Existing names that look like ``name``, best first; may be empty."""
-        folded = str(name).casefold()
+        folded = fold(str(name))
         candidates: Sequence[str] = self.names
         if len(candidates) > _COMPARED_AT_MOST:
-            candidates = [n for n in candidates if _is_near(n.casefold(), folded)]
-        by_fold: dict[str, str] = {}
+            candidates = [n for n in candidates if _is_near(fold(n), folded)]
+        by_fold: dict[str, list[str]] = {}
         for candidate in candidates[:_COMPARED_AT_MOST]:
-            by_fold.setdefault(candidate.casefold(), candidate)
+            by_fold.setdefault(fold(candidate), []).append(candidate)
         matches = difflib.get_close_matches(folded, by_fold, n=count, cutoff=0.6)
-        return [by_fold[match] for match in matches]
+        return [name for match in matches for name in by_fold[match]][:count]
 
-    def _unknown(self, name: str) -> str:
-        matches = ", ".join(repr(match) for match in self.close_to(name))
-        return f"unknown {self.kind} {name!r}" + (f"; close matches: {matches}" if matches else "")
+    def alike(self) -> list[list[str]]:
+        """Names that differ in case, white space around them or Unicode form alone, by group."""
+        groups: dict[str, list[str]] = {}
+        for name in self.names:
+            groups.setdefault(fold(name), []).append(name)
+        return [group for group in groups.values() if len(group) > 1]
+
+    def unknown(self, name: str) -> str:
+        """What an error says of a name that is not here, with close matches."""
+        matches = self.close_to(name)
+        shown, *near = shown_apart([str(name), *matches])
+        return f"unknown {self.kind} {shown}" + (
+            f"; close matches: {', '.join(near)}" if near else ""
+        )
+
+
+def shown_apart(names: Sequence[str]) -> list[str]:
+    """Names in quotes; by their code points where two would look the same, as two forms of é."""
+    forms = {unicodedata.normalize("NFKC", name) for name in names}
+    return list(map(repr if len(forms) == len(names) else ascii, names))
+
+
+def fold(name: str) -> str:
+    """What names share that people may take for one: no case, outer white space or Unicode form."""
+    return unicodedata.normalize("NFKC", name).strip().casefold()
 
 
 def _is_near(name: str, wanted: str) -> bool:

@@ -16,6 +16,7 @@ from dglkgmix.files import write_atomic
 from dglkgmix.kg.graph import SPLITS, KnowledgeGraph
 from dglkgmix.kg.sources import split_files
 from dglkgmix.kg.tables import ROLES
+from dglkgmix.paths import path_of
 
 TARGETS = ("tsv", "parquet", "dgl")
 _BY_ENDING = {".parquet": "parquet", ".dgl": "dgl", ".bin": "dgl"}
@@ -38,6 +39,7 @@ def write(kg: KnowledgeGraph, path: Path, target: str, *, overwrite: bool = Fals
             format in the folder, or TSV cannot hold a name.
         StorageError: a file cannot be written.
     """
+    path = path_of(path)
     if target == "dgl":
         from dglkgmix.kg.dgl_binary import save_binary
 

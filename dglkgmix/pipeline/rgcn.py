@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import accumulate
 from typing import TYPE_CHECKING, Literal
 
 import torch
 from torch import Tensor, nn
 
 from dglkgmix.errors import ConfigError, DataError
+from dglkgmix.kernels.dropout import Dropout
 from dglkgmix.kg.dgl_edges import CanonicalType
-from dglkgmix.models.dropout import Dropout
 from dglkgmix.models.neighbourhood import Neighbourhood
 from dglkgmix.models.rgcn_layer import BasisMatrices, BlockMatrices, RGCNLayer
 from dglkgmix.pipeline.etypes import canonical, check_graph
@@ -76,7 +77,8 @@ class HeteroRGCN(nn.Module):
         """Features (N, D) of each node type in, features (N', D) of each node type out.
 
         Args:
-            graph: a graph, for all layers, or a list of DGL blocks, one for each layer.
+            graph: a graph, for all layers, or a list of DGL blocks, one for each layer. The
+                targets of a block are its first sources, as DGL's samplers make them.
             features: of all nodes of the graph, or of the source nodes of the first block.
 
         Raises:
@@ -86,6 +88,7 @@ class HeteroRGCN(nn.Module):
         parts = list(graph) if isinstance(graph, Sequence) else [graph] * len(self.layers)
         for part in parts:
             check_graph(part, "graph")
+            _check_targets(part)
         if not isinstance(features, Mapping):
             raise DataError(
                 f"features must be a dict from node types to tensors, not a "
@@ -115,16 +118,24 @@ class HeteroRGCN(nn.Module):
         """The graph's edges between rows of stacked features, see :func:`_stack`."""
         inner, outer = (sum(part) for part in zip(*sizes.values(), strict=True))
         rows = _rows(sizes)
-        sources, targets, relations = ([torch.empty(0, dtype=torch.long)] for _ in range(3))
+        starts = dict(zip(rows, accumulate(map(len, rows.values()), initial=0), strict=False))
+        known = {etype: i for i, etype in enumerate(self.etypes)}
+        none = torch.empty(2, 0, dtype=torch.long)
+        pairs, first, relations = [none], [], []
         for etype in graph.canonical_etypes:
-            relation = self.etypes.index(canonical(self.etypes, etype))
-            source, target = (ends.cpu().long() for ends in graph.edges(etype=etype))
-            sources.append(rows[etype[0]][source])
-            targets.append(rows[etype[2]][target])
-            relations.append(torch.full_like(source, relation))
-        ends = torch.cat(sources), torch.cat(targets)
-        counts = (len(self.etypes), inner + outer, inner)
-        return Neighbourhood.build(ends, torch.cat(relations), *counts)
+            pairs.append(torch.stack(graph.edges(etype=etype)).cpu())
+            first.append((starts[etype[0]], starts[etype[2]]))
+            relations.append(
+                known[etype] if etype in known else known[canonical(self.etypes, etype)]
+            )
+        counts = torch.tensor([pair.shape[1] for pair in pairs[1:]], dtype=torch.long)
+        # All types at once: an operation for each would cost more than its few edges.
+        shift = torch.tensor(first, dtype=torch.long).view(-1, 2).T.repeat_interleave(counts, 1)
+        sources, targets = torch.cat(list(rows.values()))[torch.cat(pairs, 1) + shift]
+        numbers = torch.tensor(relations, dtype=torch.long).repeat_interleave(counts)
+        return Neighbourhood.build(
+            (sources, targets), numbers, len(self.etypes), inner + outer, inner
+        )
 
 
 def _checked(etypes: Sequence[CanonicalType]) -> tuple[CanonicalType, ...]:
@@ -137,6 +148,27 @@ def _checked(etypes: Sequence[CanonicalType]) -> tuple[CanonicalType, ...]:
             "pass graph.canonical_etypes"
         )
     return found
+
+
+def _check_targets(graph: DGLGraph) -> None:
+    """DataError unless a block's targets are its first sources, as far as the block says."""
+    if not graph.is_block:
+        return
+    for ntype in graph.dsttypes:
+        targets, sources = graph.num_dst_nodes(ntype), 0
+        if ntype in graph.srctypes:
+            sources = graph.num_src_nodes(ntype)
+            both = graph.srcnodes[ntype].data.get("_ID"), graph.dstnodes[ntype].data.get("_ID")
+        if targets > sources or (
+            both[0] is not None
+            and both[1] is not None
+            and not torch.equal(both[0][:targets], both[1])
+        ):
+            raise DataError(
+                f"block: the {targets} target nodes of type {ntype!r} must be the first of its "
+                f"{sources} source nodes, as each takes its own features along; make blocks with "
+                "dgl.to_block(…, include_dst_in_src=True) or DGL's neighbour samplers"
+            )
 
 
 def _sizes(graph: DGLGraph) -> Sizes:

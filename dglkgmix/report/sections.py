@@ -7,10 +7,12 @@ from collections.abc import Mapping, Sequence
 from importlib import metadata
 from typing import Any
 
+from dglkgmix.config.toml import differences, dumps
 from dglkgmix.evaluation import metrics
 from dglkgmix.evaluation.rank_table import RankTable
 from dglkgmix.evaluation.significance import compare
 from dglkgmix.kg.degrees import DegreeBins, degree_summary
+from dglkgmix.kg.mirrors import mirror_warnings
 from dglkgmix.report import tables
 from dglkgmix.report.blocks import Block, Code, Fold, Grid, Queries, Row, Section, Text, picture
 from dglkgmix.report.examples import find_examples
@@ -27,7 +29,6 @@ from dglkgmix.report.figures import (
     training_curves,
 )
 from dglkgmix.report.subject import Subject, best_first
-from dglkgmix.training.config_io import differences, dumps
 
 PACKAGES = ("dglkgmix", "torch", "dgl", "numpy", "pyarrow", "scipy")
 Subjects = Sequence[Subject]
@@ -52,7 +53,8 @@ def data_section(subject: Subject, bins: DegreeBins) -> Section:
         f"have a tail-relation degree below {strategy.threshold}; "
         f"{summary['without_partner']:,} of these share their tail with no other triple."
     )
-    blocks = (
+    blocks: tuple[Block, ...] = (
+        *(Text(f"Warning: {warning}.") for warning in mirror_warnings(kg)),
         Text(
             "Every triple makes two queries, one for its tail and one for its head. The "
             "tail-relation degree of a query is the number of training triples in which its answer "

@@ -8,19 +8,23 @@ from typing import Any
 
 import torch
 
+from dglkgmix.config import Config, Settled
+from dglkgmix.config.toml import merge
 from dglkgmix.errors import ConfigError
 from dglkgmix.files import RunFolder
 from dglkgmix.kg.graph import KnowledgeGraph
+from dglkgmix.models.decoder import Decoder
+from dglkgmix.models.encoder import Encoder
 from dglkgmix.processes import ALONE, Processes
-from dglkgmix.spectator import Spectator
-from dglkgmix.training import run_files
-from dglkgmix.training.config import Config, settled
+from dglkgmix.runs import run_files
+from dglkgmix.runs.results import EVALUATED, Result
+from dglkgmix.runs.spectator import Spectator
+from dglkgmix.runs.state_file import StateFile
+from dglkgmix.strategies import Strategy
+from dglkgmix.strategies.weighted import edge_weights
 from dglkgmix.training.memory import check_memory
 from dglkgmix.training.progress import Progress
-from dglkgmix.training.results import EVALUATED, Result
 from dglkgmix.training.stages import MAIN
-from dglkgmix.training.state_file import StateFile
-from dglkgmix.training.strategies.weighted import edge_weights
 from dglkgmix.training.trainer import Observer, Trainer
 
 _FILES = (
@@ -41,6 +45,9 @@ def train(
     config: Config,
     out: str | Path,
     *,
+    decoder: Decoder | type[Decoder] | str | None = None,
+    encoder: type[Encoder] | str | None = None,
+    strategy: type[Strategy] | str | None = None,
     overwrite: bool = False,
     progress: Progress | None = None,
     observers: Sequence[Observer] = (),
@@ -49,8 +56,11 @@ def train(
 ) -> Result:
     """Train on ``kg`` and leave the run in the folder ``out``.
 
-    ``sample_weight`` (N,) weighs the positive terms of the rows of ``kg.train``. All
-    ``processes`` call this alike; the main one alone writes, and all get the result.
+    ``decoder``, ``encoder`` and ``strategy`` stand for those of ``config``: a class, of the user's
+    or the package's, or its name. ``decoder=Rotation(64)`` is the class with ``entity_dim=64``; its
+    weights are drawn anew. ``sample_weight`` (N,) weighs the positive terms of the rows of
+    ``kg.train``. All ``processes`` call this alike; the main one alone writes, and all get
+    the result.
 
     Raises:
         ConfigError: options that make no sense; nothing has been written then.
@@ -58,6 +68,7 @@ def train(
         NumericError: a loss that is not finite; the best weights so far are in ``out``.
         StorageError: the disk failed; the last complete state is intact.
     """
+    config = _with_classes(config, decoder, encoder, strategy)
     run_files.given_tables(_check(kg, config, processes), kg)
     with _created(out, overwrite, processes) as folder:
         weights = None
@@ -72,6 +83,15 @@ def train(
             weights=weights,
             processes=processes,
         ).fit()
+
+
+def _with_classes(config: Config, decoder: Any, encoder: Any, strategy: Any) -> Config:
+    model: dict[str, Any] = {} if decoder is None else {"decoder": decoder}
+    if isinstance(decoder, Decoder):
+        model = {**decoder.arguments, "decoder": type(decoder)}
+    model |= {} if encoder is None else {"encoder": encoder}
+    chosen = {} if strategy is None else {"name": strategy}
+    return merge(config, {"model": model, "strategy": chosen}, where="train")
 
 
 def _created(out: str | Path, overwrite: bool, processes: Processes) -> RunFolder:
@@ -97,9 +117,9 @@ def resume(
     """Go on from the last complete state of a run folder as :func:`opened` gives it, or from the
     start without one.
 
-    On the CPU, and with the recorded numbers of threads and processes, the result is that of an
-    uninterrupted training to the bit. A finished run goes on where ``config`` allows it more
-    epochs.
+    On the CPU of the same machine, with the same versions and the recorded numbers of threads and
+    processes, the result has the bits of an uninterrupted training. A finished run goes on where
+    ``config`` allows it more epochs.
 
     Raises:
         ConfigError: options that make no sense, or another length that would change nothing.
@@ -128,14 +148,13 @@ def _check_length(folder: RunFolder, config: Config) -> None:
     if state is None or state["stage"] != MAIN:
         return
     done, count = state["epoch"], state["stopping"]["count"]
-    if settled(now.epochs) < done:
+    if now.epochs < done:
         raise ConfigError(
             f"training.epochs is {now.epochs} now, and {done} epochs are trained already: leave "
             "it out, or train anew with fewer in another folder"
         )
     ended, ends = (
-        done >= settled(training.epochs) or 0 < training.patience <= count
-        for training in (before, now)
+        done >= training.epochs or 0 < training.patience <= count for training in (before, now)
     )
     if ended and ends:
         raise ConfigError(
@@ -145,7 +164,7 @@ def _check_length(folder: RunFolder, config: Config) -> None:
         )
 
 
-def _check(kg: KnowledgeGraph, config: Config, processes: Processes) -> Config:
+def _check(kg: KnowledgeGraph, config: Config, processes: Processes) -> Settled:
     """The settled configuration, once it is known to make sense and to fit into memory."""
     settled_config = Trainer.check(kg, config)
     check_memory(settled_config, kg, torch.device(settled_config.runtime.device), processes)

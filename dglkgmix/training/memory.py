@@ -5,35 +5,43 @@ from __future__ import annotations
 import dataclasses
 import math
 import re
+import resource
 from dataclasses import dataclass
 from pathlib import Path
 
 import torch
 
+from dglkgmix.config import Settled
+from dglkgmix.config.classes import find
 from dglkgmix.errors import ConfigError
+from dglkgmix.kernels.partition import KEPT_SCORES
+from dglkgmix.kernels.products import CPU_BLOCK, DEVICE_BLOCK
 from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.models.decoder import Decoder
 from dglkgmix.models.registry import build_decoder, table_dims
 from dglkgmix.processes import ALONE, Processes
-from dglkgmix.training.config import Config, settled
 from dglkgmix.training.stages import Stage, stages
-from dglkgmix.training.strategies import STRATEGIES
 
 FLOAT = 4
-# Weights, gradients, Adam's two moments, the best weights, and the last ones where they are better.
-_COPIES = 6
-# Scores, targets' gradient and what the product of a batch with all entities needs beside them.
+_CPU = torch.device("cpu")
+# Weights, gradients, Adam's two moments, the best weights, the last ones where they are better, and
+# the rounded ones of an evaluation.
+_COPIES = 7
+# Scores and what their gradient needs beside them.
 _SCORE_COPIES = 2
+# The same of decoders whose scores are no products, and are all there at once.
+_DENSE_COPIES = 7
 # What a query passes through, what dropout keeps of it, and its gradient.
 _QUERY_COPIES = 3
-# Activations of the encoder that its gradient needs, in and out of each layer.
-_LAYER_COPIES = 6
 # Vectors of the two heads and relations that a synthetic sample mixes, the mix and its gradient.
 _MIX_COPIES = 4
 # Bytes of a synthetic sample while an epoch's are drawn: pairs of ids, drawn and in order, and λ.
 _DRAWN = 64
 # An evaluation holds scores, a verdict on each and a scratch of the same size.
 _BLOCK_COPIES = 3
+# Files of a control group that say its limit, what is used and, in memory.stat, what of it may go.
+_V2 = ("memory.max", "memory.current", "inactive_file")
+_V1 = ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file")
 # Scores an evaluation needs at the very least to make headway.
 SMALLEST_BLOCK = 2**20
 
@@ -54,9 +62,9 @@ class Part:
 
 
 def check_memory(
-    config: Config, kg: KnowledgeGraph, device: torch.device, processes: Processes = ALONE
+    config: Settled, kg: KnowledgeGraph, device: torch.device, processes: Processes = ALONE
 ) -> None:
-    """Refuse a training that cannot fit.
+    """Refuse a training that cannot fit, unless ``runtime.check_memory`` is off.
 
     Args:
         config: settled.
@@ -67,23 +75,29 @@ def check_memory(
     Raises:
         ConfigError: the estimate, what there is, the largest part and the option to change.
     """
+    if not config.runtime.check_memory:
+        return
     available = _available_to_each(device, processes.neighbours)
     for stage in stages(config):
-        parts = estimate(stage, kg, processes.size)
+        parts = estimate(stage, kg, processes.size, device)
         needed = sum(part.size for part in parts)
         if available is not None and needed > available:
             largest = max(parts, key=lambda part: part.size)
             raise ConfigError(
                 f"stage {stage.name!r} needs about {gib(needed)} of memory"
                 f"{' in each process' * (processes.size > 1)} and {gib(available)} "
-                f"are available; {gib(largest.size)} of it for {largest.what}: {largest.advice}"
+                f"are available; {gib(largest.size)} of it for {largest.what}: {largest.advice}; "
+                "--set runtime.check_memory=false trains all the same"
             )
 
 
-def estimate(stage: Stage, kg: KnowledgeGraph, processes: int = 1) -> list[Part]:
+def estimate(
+    stage: Stage, kg: KnowledgeGraph, processes: int = 1, device: torch.device = _CPU
+) -> list[Part]:
     """The large parts of a stage's peak memory in each process; E, M, De and B as everywhere."""
-    parts = [_weights(stage, kg), _shared(_batch(stage, kg), processes), _encoder(stage, kg)]
-    drawn = STRATEGIES[stage.strategy.name].samples_of_epoch(kg, stage.strategy)
+    batch = _shared(_batch(stage, kg, device), processes)
+    parts = [_weights(stage, kg), batch, _encoder(stage, kg)]
+    drawn = find("strategy", stage.strategy.name).samples_of_epoch(kg, stage.strategy)
     if drawn:
         parts += [_shared(_mixed(stage, kg, drawn), processes), _partners(drawn)]
     return parts
@@ -102,12 +116,19 @@ def fitting_block(block: int, device: torch.device, processes: int = 1) -> int:
 
 
 def available_memory(device: torch.device) -> int | None:
-    """Bytes that a process may still take on ``device``; None where the system does not tell."""
+    """Bytes that a process may still take on ``device``; None where the system does not tell.
+
+    On the CPU the least that the machine, the control groups above the process and its limit of
+    address space (``ulimit -v``) leave.
+    """
     if device.type == "cuda":
         return int(torch.cuda.mem_get_info(device)[0])
-    limits = [_meminfo(Path("/proc/meminfo")), _cgroup(Path("/sys/fs/cgroup"))]
-    known = [limit for limit in limits if limit is not None]
-    return min(known) if known else None
+    limits = [
+        _meminfo(Path("/proc/meminfo")),
+        _address_space(),
+        *_control_groups(Path("/proc/self/cgroup"), Path("/sys/fs/cgroup")),
+    ]
+    return min((limit for limit in limits if limit is not None), default=None)
 
 
 def _available_to_each(device: torch.device, processes: int) -> int | None:
@@ -141,18 +162,24 @@ def _weights(stage: Stage, kg: KnowledgeGraph) -> Part:
     )
 
 
-def _batch(stage: Stage, kg: KnowledgeGraph) -> Part:
-    training, dim = stage.training, settled(stage.model.entity_dim)
-    size = settled(training.batch_size)
+def _batch(stage: Stage, kg: KnowledgeGraph, device: torch.device) -> Part:
+    training, dim = stage.training, stage.model.entity_dim
+    size = training.batch_size
     rows = size * _decoder(stage).largest
+    copies = _SCORE_COPIES
     if training.regime == "1-n":
         scores, what = size * kg.num_entities, f"{size} x {kg.num_entities:,} scores of a batch"
+        if not _decoder(stage).is_bilinear:
+            copies = _DENSE_COPIES
+        elif training.loss != "ce" or scores > KEPT_SCORES:
+            # Scores that a loss uses block by block, and forgets.
+            scores = min(scores, CPU_BLOCK if device.type == "cpu" else DEVICE_BLOCK)
     else:
-        candidates = settled(training.negatives) + 1
+        candidates = training.negatives + 1
         scores = size * candidates * dim
         what = f"the vectors of {size} x {candidates} candidates of a batch"
     return Part(
-        FLOAT * (_SCORE_COPIES * scores + _QUERY_COPIES * rows),
+        FLOAT * (copies * scores + _QUERY_COPIES * rows),
         what,
         f"set training.batch_size (--batch-size) below {size}"
         + (", or --regime 1-k, which scores few entities" if training.regime == "1-n" else ""),
@@ -162,12 +189,12 @@ def _batch(stage: Stage, kg: KnowledgeGraph) -> Part:
 def _mixed(stage: Stage, kg: KnowledgeGraph, drawn: int) -> Part:
     """Of an average batch: the samples of its positives, and with softmax all their rivals."""
     training, model, decoder = stage.training, stage.model, _decoder(stage)
-    size = settled(training.batch_size)
+    size = training.batch_size
     units = len(kg.train_index.heads) if training.regime == "1-n" else kg.num_edges
     samples = math.ceil(size * drawn / units)
     rivals = 1
     if training.loss == "ce":
-        rivals = kg.num_entities if training.regime == "1-n" else settled(training.negatives) + 1
+        rivals = kg.num_entities if training.regime == "1-n" else training.negatives + 1
     # A candidate's vector is held where its score is no product.
     each = 1 if decoder.is_bilinear or training.regime == "1-n" else decoder.entity_dim
     vectors = _MIX_COPIES * sum(table_dims(model)) + _QUERY_COPIES * decoder.largest
@@ -193,13 +220,10 @@ def _shared(part: Part, processes: int) -> Part:
 
 def _encoder(stage: Stage, kg: KnowledgeGraph) -> Part:
     model = stage.model
-    if model.encoder == "lookup":
-        return Part(0, "an encoder", "")
-    rows = kg.num_entities + len(kg.train_index.heads)
-    size = FLOAT * _LAYER_COPIES * model.layers * rows * settled(model.entity_dim)
+    vectors = find("encoder", model.encoder).vectors_held(model, kg)
     return Part(
-        size,
-        f"{model.layers} layers over {rows:,} entities and their relations",
+        FLOAT * vectors * model.entity_dim,
+        f"{vectors:,} vectors in the encoder's layers",
         "set model.entity_dim lower, model.layers to 1, or model.fanout to sample neighbours",
     )
 
@@ -212,14 +236,48 @@ def _meminfo(path: Path) -> int | None:
     return int(found[1]) * 1024 if found else None
 
 
-def _cgroup(root: Path) -> int | None:
-    """What a container's limit leaves; files that may be dropped from memory count as free."""
+def _address_space() -> int | None:
+    limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+    if limit == resource.RLIM_INFINITY:
+        return None
     try:
-        limit = (root / "memory.max").read_text().strip()
-        used = int((root / "memory.current").read_text())
-        cache = re.search(r"^inactive_file (\d+)", (root / "memory.stat").read_text(), re.MULTILINE)
+        pages = int(Path("/proc/self/statm").read_text().split()[0])
+    except OSError:
+        return None
+    return max(0, limit - pages * resource.getpagesize())
+
+
+def _control_groups(membership: Path, root: Path) -> list[int | None]:
+    """What each memory limit above the process leaves, from its own group up to the root."""
+    try:
+        lines = membership.read_text().splitlines()
+    except OSError:
+        return []
+    found = []
+    for line in lines:
+        _, controllers, name = line.split(":", 2)
+        if not controllers:
+            top, files = root, _V2
+        elif "memory" in controllers.split(","):
+            top, files = root / "memory", _V1
+        else:
+            continue
+        own = top / name.lstrip("/")
+        groups = [own, *own.parents]
+        found += [_group_leaves(group, files) for group in groups[: groups.index(top) + 1]]
+    return found
+
+
+def _group_leaves(group: Path, files: tuple[str, str, str]) -> int | None:
+    """Files that may be dropped from memory count as free."""
+    limit, used, cache = files
+    try:
+        most = (group / limit).read_text().strip()
+        taken = int((group / used).read_text())
+        stat = (group / "memory.stat").read_text()
     except (OSError, ValueError):
         return None
-    if limit == "max":
+    if most == "max":
         return None
-    return max(0, int(limit) - used + (int(cache[1]) if cache else 0))
+    dropped = re.search(rf"^{cache} (\d+)", stat, re.MULTILINE)
+    return max(0, int(most) - taken + (int(dropped[1]) if dropped else 0))

@@ -20,12 +20,12 @@ import torch.distributed as dist
 from torch import nn
 from torch.distributed.rendezvous import rendezvous
 
+from dglkgmix.config import Config, DataConfig, RuntimeConfig
+from dglkgmix.config.toml import dumps
 from dglkgmix.errors import ConfigError
 from dglkgmix.kg.graph import SPLITS, KnowledgeGraph
 from dglkgmix.processes import ALONE, Processes, connections
 from dglkgmix.training.batch_loss import LossTerms
-from dglkgmix.training.config import Config, DataConfig, RuntimeConfig
-from dglkgmix.training.config_io import dumps
 from dglkgmix.training.prepared import Counts, PreparedBatch
 
 # Set by torchrun, and by ``--processes``, for each process; without all of them it is alone.

@@ -7,30 +7,34 @@ from collections.abc import Iterator
 
 import torch
 from torch import Tensor
+from typing_extensions import Never
 
+from dglkgmix.config import RuntimeConfig, TrainingConfig
+from dglkgmix.config.classes import find
+from dglkgmix.config.goal import MRR
 from dglkgmix.errors import NumericError
 from dglkgmix.evaluation.model_scorer import ModelScorer
 from dglkgmix.evaluation.queries import EvalQueries, evaluation_queries
 from dglkgmix.evaluation.ranking import rank
+from dglkgmix.kernels.batch_norm import average_statistics
 from dglkgmix.kg.graph import KnowledgeGraph
-from dglkgmix.models.batch_norm import average_statistics
 from dglkgmix.models.link_predictor import LinkPredictor
 from dglkgmix.processes import ALONE, Processes
+from dglkgmix.runs.history import Row
+from dglkgmix.runs.results import Selection, Validation
 from dglkgmix.sampling.negatives import TripleBatch, TripleBatches
 from dglkgmix.sampling.queries import QueryBatch, QueryBatches
 from dglkgmix.sampling.seeds import derive
+from dglkgmix.strategies import Strategy
+from dglkgmix.strategies.weighted import Weighted
 from dglkgmix.training.batch_loss import LossTerms, batch_loss
-from dglkgmix.training.config import RuntimeConfig, TrainingConfig, settled
 from dglkgmix.training.epoch_meter import ADVICE, EpochMeter
-from dglkgmix.training.goal import MRR, goal_weights
-from dglkgmix.training.history import Row
+from dglkgmix.training.goal import goal_weights
 from dglkgmix.training.optimizer import clip_gradients
 from dglkgmix.training.parallel import add_up, count_together
 from dglkgmix.training.prepared import prepare
 from dglkgmix.training.progress import Progress
-from dglkgmix.training.stage_state import Selection, StageState, Validation
-from dglkgmix.training.strategies import STRATEGIES
-from dglkgmix.training.strategies.weighted import Weighted
+from dglkgmix.training.stage_state import StageState
 
 Batch = QueryBatch | TripleBatch
 # Batches whose losses are read from a GPU at once.
@@ -52,7 +56,7 @@ class StageLoop:
         self,
         kg: KnowledgeGraph,
         work: StageState,
-        runtime: RuntimeConfig,
+        runtime: RuntimeConfig[Never],
         *,
         seed: int,
         progress: Progress,
@@ -62,10 +66,11 @@ class StageLoop:
         self.kg, self.work, self._runtime, self._seed = kg, work, runtime, seed
         self._progress, self._processes = progress, processes
         stage = work.stage
-        self.strategy = STRATEGIES[stage.strategy.name](kg, stage.strategy, stage.training)
+        found = find("strategy", stage.strategy.name)
+        self.strategy: Strategy = found(kg, stage.strategy, stage.training)
         if weights is not None:
             self.strategy = Weighted(self.strategy, weights)
-        self._size = math.ceil(settled(stage.training.batch_size) / processes.size)
+        self._size = math.ceil(stage.training.batch_size / processes.size)
         self._batches = _batches(kg, stage.training, self._size)
         self._device = torch.device(runtime.device)
         self._valid = evaluation_queries(kg, "valid")
@@ -134,8 +139,7 @@ class StageLoop:
         model, stage = self.work.model, self.work.stage
         item = prepare(batch, self.strategy, stage.training, self.kg.num_entities)
         item = count_together(item, self._processes)
-        sampled = stage.model.encoder == "rgcn" and stage.model.fanout
-        nodes = item.nodes() if sampled else None
+        nodes = item.nodes() if model.encoder.fanout else None
         with torch.autocast(
             self._device.type, torch.bfloat16, enabled=self._runtime.precision == "bf16"
         ):
@@ -143,7 +147,7 @@ class StageLoop:
             return batch_loss(model, vectors, item.to(self._device), self.strategy, stage.training)
 
     def _is_due(self, epoch: int) -> bool:
-        every = settled(self.work.stage.training.validate_every)
+        every = self.work.stage.training.validate_every
         return len(self._valid) > 0 and epoch % every == 0 and self.work.has_news
 
     def _validate(self) -> Validation:
@@ -210,8 +214,8 @@ def reciprocal_ranks(
 
 
 def _batches(
-    kg: KnowledgeGraph, training: TrainingConfig, size: int
+    kg: KnowledgeGraph, training: TrainingConfig[Never], size: int
 ) -> QueryBatches | TripleBatches:
     if training.regime == "1-n":
         return QueryBatches(kg, size)
-    return TripleBatches(kg, size, settled(training.negatives), filtered=training.filtered)
+    return TripleBatches(kg, size, training.negatives, filtered=training.filtered)

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import html
 import io
+import itertools
 import json
 import sys
 from pathlib import Path
@@ -24,9 +25,10 @@ from dglkgmix.cli.common import (
 from dglkgmix.cli.compare import compare
 from dglkgmix.cli.evaluate import evaluate
 from dglkgmix.cli.export import export
+from dglkgmix.cli.main import main
 from dglkgmix.cli.predict import predict
 from dglkgmix.cli.report import report
-from dglkgmix.run import Run
+from dglkgmix.runs.run import Run
 from tests.cli.conftest import call, call_json
 
 
@@ -50,8 +52,11 @@ class TestSourceOptions:
             "header": None,
             "delimiter": None,
             "format": None,
+            "strip": None,
+            "normalize": None,
             "shares": None,
             "split_seed": None,
+            "split_mirrors": None,
             "as_json": False,
         }
 
@@ -59,14 +64,19 @@ class TestSourceOptions:
         given = options(
             *("--columns", "s, p,o", "--header", "--delimiter", "tab", "--format", "csv"),
             *("--shares", "0.5,0.25,0.25", "--split-seed", "7", "--json"),
+            *("--strip", "--normalize", "nfc"),
+            *("--split-mirrors", "apart"),
         )
         assert given == {
             "columns": ("s", "p", "o"),
             "header": True,
             "delimiter": "\t",
             "format": "csv",
+            "strip": True,
+            "normalize": "nfc",
             "shares": (0.5, 0.25, 0.25),
             "split_seed": 7,
+            "split_mirrors": "apart",
             "as_json": True,
         }
 
@@ -91,6 +101,7 @@ class TestSourceOptions:
             ("--delimiter", ""),
             ("--format", "xlsx"),
             ("--split-seed", "x"),
+            ("--split-mirrors", "x"),
         ],
     )
     def test_nonsense_is_refused_by_name(self, option: str, value: str) -> None:
@@ -119,6 +130,38 @@ class TestLoadSource:
         assert (len(kg.train), len(kg.valid), len(kg.test)) == (20, 0, 0)
         assert kg.relations.names[0] == "r"
         assert {kg.entities[int(tail)] for tail in kg.train[:, 2]} == {"b"}
+
+
+def test_train_and_evaluate_tell_mirrors(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Eight entities, each near all others: 56 triples, of which 6 are for valid and for test."""
+    pairs = itertools.combinations("abcdefgh", 2)
+    rows = [f"{a}\tnear\t{b}\n{b}\tnear\t{a}\n" for a, b in pairs]
+    source, toml, out = (tmp_path / name for name in ("x.tsv", "x.toml", "run"))
+    source.write_text("".join(rows))
+    toml.write_text('[data]\nsplit_mirrors = "apart"\n')
+    small = ["--model", "distmult", "--epochs", "1", "--out", str(out), "--quiet"]
+    assert main(["train", str(source), *small]) == 0
+    assert capsys.readouterr().err == ""
+    for way in (["--split-mirrors", "apart"], ["--config", str(toml)]):
+        assert main(["train", str(source), *small, "--overwrite", *way]) == 0
+        told = capsys.readouterr().err
+        kg = Run.open(out).kg
+        known = {tuple(row) for row in kg.train.tolist()}
+        counts = [
+            sum((t, r, h) in known for h, r, t in rows.tolist()) for rows in (kg.valid, kg.test)
+        ]
+        assert min(counts) > 0
+        assert told.startswith(
+            f"Warning: {counts[0]} of 6 valid triples and {counts[1]} of 6 test triples have their "
+            "mirror in train"
+        )
+        assert main(["evaluate", str(out)]) == 0
+        assert capsys.readouterr().err == told
+    assert main(["report", str(out), "--out", str(tmp_path / "page.html")]) == 0
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert f"{counts[1]} of 6 test triples have their mirror in train" in page
 
 
 class TestJson:

@@ -1,5 +1,6 @@
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -8,10 +9,12 @@ from dglkgmix.kg import catalog
 
 INFO_KEYS = [
     "entities", "relations", "train", "valid", "test",
-    "duplicates", "overlap", "reciprocal_leakage", "self_loops",
+    "duplicates", "overlap", "reciprocal_leakage",
+    "valid_mirrors", "test_mirrors", "inverse_pairs", "self_loops",
     "entities_only_in_valid", "entities_only_in_test",
     "relations_only_in_valid", "relations_only_in_test",
     "entities_not_in_train", "relations_not_in_train",
+    "entities_alike", "relations_alike", "alike", "relation_rows", "inverse_relations",
 ]  # fmt: skip
 
 
@@ -26,7 +29,25 @@ def info(source: Path, capsys: pytest.CaptureFixture[str], *arguments: str) -> d
 def test_info_as_json(toy_folder: Path, capsys: pytest.CaptureFixture[str]):
     result = info(toy_folder, capsys)
     assert list(result) == INFO_KEYS
-    assert list(result.values()) == [5, 3, 6, 2, 2, 0, 0, 0, 1, 0, 1, 1, 0, 1, 1]
+    assert list(result.values())[:19] == [5, 3, 6, 2, 2, 0, 0, 0, 1, 0, 0, 1, 0, 1, 1, 0, 1, 1, 0]
+    assert result["alike"] == {"entities": [], "relations": []}
+    assert sum(row["train"] for row in result["relation_rows"]) == 6
+    assert [row["train"] for row in result["relation_rows"]] == [3, 3, 0]
+    assert result["inverse_relations"] == []
+
+
+def test_info_tells_inverse_relations(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    pairs = [("a", "b"), ("c", "d"), ("e", "f")]
+    rows = [f"{h}\tparent of\t{t}\n{t}\tchild \x1bof\t{h}\n" for h, t in pairs]
+    (tmp_path / "x.tsv").write_text("".join(rows) + "a\tparent of\tg\n")
+    assert info(tmp_path / "x.tsv", capsys)["inverse_relations"] == [
+        {"relation": "child \x1bof", "inverse": "parent of", "share": 1.0}
+    ]
+    assert main(["data", "info", str(tmp_path / "x.tsv")]) == 0
+    assert capsys.readouterr().out.splitlines()[-2:] == [
+        "  relation      inverse    triples with their reverse",
+        "  child \\x1bof  parent of                        100%",
+    ]
 
 
 def test_info_for_people(toy_folder: Path, capsys: pytest.CaptureFixture[str]):
@@ -35,6 +56,61 @@ def test_info_for_people(toy_folder: Path, capsys: pytest.CaptureFixture[str]):
     assert lines[0] == str(toy_folder)
     assert "  train triples  6" in lines
     assert next(line for line in lines if "only in test" in line).split()[-1] == "1"
+
+
+COMPOSED, DECOMPOSED = "Zo\u00eb", "Zoe\u0308"
+ALIKE = [
+    (COMPOSED, "Bought", " Großburg"),
+    (DECOMPOSED, "bought", "Großburg"),
+    ("ann", "bought", "Ann"),
+    ("ann", "sold", "Ann"),
+]
+
+
+@pytest.fixture
+def alike(tmp_path: Path) -> Path:
+    path = tmp_path / "alike.tsv"
+    path.write_text("".join("\t".join(row) + "\n" for row in ALIKE), encoding="utf-8")
+    return path
+
+
+def test_names_that_look_alike_are_counted_with_examples(
+    alike: Path, capsys: pytest.CaptureFixture[str]
+):
+    """Case 63."""
+    found: dict[str, Any] = info(alike, capsys, "--shares", "1,0,0")
+    assert (found["entities_alike"], found["relations_alike"]) == (6, 2)
+    assert found["alike"]["entities"] == [
+        [COMPOSED, DECOMPOSED],
+        [" Großburg", "Großburg"],
+        ["ann", "Ann"],
+    ]
+    assert found["relation_rows"] == [
+        {"name": "bought", "train": 2, "valid": 0, "test": 0},
+        {"name": "Bought", "train": 1, "valid": 0, "test": 0},
+        {"name": "sold", "train": 1, "valid": 0, "test": 0},
+    ]
+    assert main(["data", "info", str(alike), "--shares", "1,0,0"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert r"  'Zo\xeb', 'Zoe\u0308'" in lines
+    assert "  ' Großburg', 'Großburg'" in lines
+    assert "  bought        2      0     0" in lines
+
+
+@pytest.mark.parametrize(
+    ("options", "entities", "groups"),
+    [
+        (["--strip"], 5, 2),
+        (["--normalize", "nfc"], 5, 2),
+        (["--strip", "--normalize", "nfkc"], 4, 1),
+    ],
+)
+def test_names_that_look_alike_can_be_joined(
+    alike: Path, options: list[str], entities: int, groups: int, capsys: pytest.CaptureFixture[str]
+):
+    found: dict[str, Any] = info(alike, capsys, "--shares", "1,0,0", *options)
+    assert found["entities"] == entities
+    assert len(found["alike"]["entities"]) == groups
 
 
 def test_bad_rows_and_missing_sources(tmp_path: Path, capsys: pytest.CaptureFixture[str]):

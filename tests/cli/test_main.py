@@ -181,6 +181,20 @@ class TestErrors:
         assert err.startswith("Traceback (most recent call last):")
         assert err.endswith("Error: a.tsv:3: bad\n")
 
+    def test_no_password_is_shown(
+        self, run: Callable[..., Result], act: Callable[..., None]
+    ) -> None:
+        act(raising(RuntimeError("postgresql://u:s3cret@h/db cannot be reached")))
+        for status, args in (
+            (1, ("act",)),
+            (1, ("--debug", "act")),
+            (2, ("act", "x://u:s3cret@h")),
+        ):
+            found, out, err = run(*args)
+            assert (found, out) == (status, "")
+            assert "//u:***@h" in err
+            assert "s3cret" not in err
+
     def test_debug_is_quiet_about_usage(self, run: Callable[..., Result]) -> None:
         assert "Traceback" not in run("--debug", "zzz")[2]
 
@@ -220,6 +234,31 @@ class TestStreams:
         assert done.returncode == 1
         assert done.stderr.splitlines()[0] == "Error: [Errno 28] No space left on device"
         assert "Traceback" not in done.stderr
+
+    @pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+    def test_a_closed_stream_is_nowhere_for_children_too(self, closed: str, tmp_path: Path) -> None:
+        """No file of ours gets the number of a closed stream."""
+        body = (
+            "import os, subprocess; print(1); click.echo(2, err=True); file = open('file', 'w'); "
+            "there = [os.fstat(number) for number in range(3)]; "
+            "assert file.fileno() > 2; "
+            "assert subprocess.run(['sh', '-c', 'echo 3; echo 4 >&2']).returncode == 0"
+        )
+        command = [sys.executable, "-c", self.code(body)]
+        shell = ["sh", "-c", f'exec "$@" {closed}', "sh", *command]
+        done = subprocess.run(shell, cwd=tmp_path, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        assert done.stdout == ("" if ">&-" in closed.split() else "1\n3\n")
+        assert done.stderr == ("" if "2>&-" in closed else "2\n4\n")
+
+    @pytest.mark.parametrize("closed", [">&-", "2>&-"])
+    @pytest.mark.parametrize("command", ["data list", "train toy --epochs 1 --out run"])
+    def test_commands_with_a_closed_stream(
+        self, command: str, closed: str, toy_folder: Path
+    ) -> None:
+        line = f"exec {sys.executable} -m dglkgmix {command} {closed}"
+        done = subprocess.run(line, shell=True, cwd=toy_folder.parent, capture_output=True)
+        assert done.returncode == 0
 
     def test_a_name_that_the_locale_cannot_show(self, run_python: RunPython) -> None:
         code = self.code("print('Ångström 東京')")

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import click
@@ -7,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from dglkgmix.cli.main import COMMANDS, cli
-from dglkgmix.cli.outputs import OUT, NonEmpty, OutPath, check_new
+from dglkgmix.cli.outputs import OUT, NonEmpty, OutPath, check_new, check_text
 from dglkgmix.errors import ConfigError
 from dglkgmix.files import RunFolder
 
@@ -93,3 +94,10 @@ def test_a_file_of_a_run_is_never_replaced(tmp_path: Path) -> None:
             check_new(tmp_path / "run" / name, "--write-ranks", overwrite=True)
     (tmp_path / "run" / "mine.parquet").write_text("mine")
     check_new(tmp_path / "run" / "mine.parquet", "--write-ranks", overwrite=True)
+
+
+def test_a_path_that_only_bytes_can_name_is_refused_where_text_is_needed(tmp_path: Path) -> None:
+    """Case 69: TensorBoard and SQLite open no such file."""
+    check_text(tmp_path / "\u0141", "--out")
+    with pytest.raises(ConfigError, match=r"--out .*: not UTF-8 in this locale"):
+        check_text(tmp_path / os.fsdecode(b"d\xff"), "--out")

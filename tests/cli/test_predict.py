@@ -8,8 +8,8 @@ import pytest
 from dglkgmix.cli.predict import predict
 from dglkgmix.errors import ConfigError, DataError, UnknownNameError
 from dglkgmix.evaluation.model_scorer import ModelScorer
-from dglkgmix.prediction import Predictor, Query
-from dglkgmix.run import Run
+from dglkgmix.prediction.answers import Predictor, Query
+from dglkgmix.runs.run import Run
 from tests.cli.conftest import FORMULA, RED, call, call_json
 
 
@@ -111,6 +111,71 @@ def test_a_wrong_name_in_a_file_is_told_with_its_line(run, tmp_path):
     with pytest.raises(UnknownNameError, match=r"queries\.csv:3: .*'lone'"):
         call(predict, run, "--queries", queries, "--out", tmp_path / "a.csv")
     assert not (tmp_path / "a.csv").exists()
+
+
+UNKNOWN = "head,relation,tail\nlon,next,\ne2,next,\nlon,skip,\ne3,nxt,\n,next,E2\n"
+
+
+def test_all_unknown_names_of_a_file_are_told(run, tmp_path):
+    queries = tmp_path / "queries.csv"
+    queries.write_text(UNKNOWN)
+    with pytest.raises(UnknownNameError) as caught:
+        call(predict, run, "--queries", queries, "--out", tmp_path / "a.csv")
+    title, *lines = str(caught.value).split("\n  ")
+    assert title == (
+        f"{queries}: 4 of 5 queries hold unknown names; --skip-unknown leaves them out"
+    )
+    assert [line.split(";")[0] for line in lines] == [
+        f"{queries}:2 and 1 more: unknown entity 'lon'",
+        f"{queries}:5: unknown relation 'nxt'",
+        f"{queries}:6: unknown entity 'E2'",
+    ]
+    assert "close matches: 'e2'" in lines[2]
+
+
+def test_of_many_unknown_names_ten_are_told(run, tmp_path):
+    queries = tmp_path / "queries.tsv"
+    queries.write_text("head\trelation\ttail\n" + "".join(f"x{i}\tnext\t\n" for i in range(12)))
+    with pytest.raises(UnknownNameError, match=r"'x9'\n  and 2 names more$"):
+        call(predict, run, "--queries", queries, "--out", tmp_path / "a.csv")
+
+
+def test_queries_with_unknown_names_can_be_left_out(run, tmp_path):
+    queries, out = tmp_path / "queries.csv", tmp_path / "a.jsonl"
+    queries.write_text(UNKNOWN)
+    result = call(predict, run, "--queries", queries, "--out", out, "--skip-unknown", "--top", 1)
+    assert "4 of 5 queries hold unknown names and are left out" in result.stderr
+    assert "1 answers to 1 queries" in result.stderr
+    # The number is that of the query in the file.
+    assert [json.loads(line)["query"] for line in out.read_text().splitlines()] == [2]
+    with pytest.raises(ConfigError, match="--skip-unknown has no use without --queries"):
+        call(predict, run, "--head", "e2", "--relation", "next", "--skip-unknown")
+
+
+def test_quotes_in_a_tsv_file_belong_to_names(make_run, tmp_path):
+    """Case 49: the answers are those of the name with quotes, and are written as they are."""
+    names = ['"Ada"', "Ada", '"Vienna"@en', "=1"]
+    train = [(names[i], "knows", names[(i + 1) % 4]) for i in range(4)]
+    rows = {"train": train, "valid": [], "test": []}
+    quoted = make_run("quoted", "training.batch_size=2", rows=rows)
+    queries, out = tmp_path / "q.tsv", tmp_path / "a.tsv"
+    queries.write_text('head\trelation\ttail\n"Ada"\tknows\t\n')
+    call(predict, quoted, "--queries", queries, "--out", out, "--top", 4)
+    rows = [line.split("\t") for line in out.read_text().splitlines()[1:]]
+    assert {row[1] for row in rows} == {'"Ada"'}
+    assert sorted(row[3] for row in rows) == sorted(names)
+    alone = call_json(predict, quoted, "--head", '"Ada"', "--relation", "knows", "--top", 4)
+    assert [row[3] for row in rows] == [answer["name"] for answer in alone["answers"]]
+
+
+def test_names_are_read_as_the_runs_own(make_run):
+    """A run on stripped and normalised names takes a query that is not."""
+    run = make_run(
+        "stripped", "data.strip=true", "data.normalize=nfc", "training.batch_size=2",
+        rows={"train": [("Zo\u00eb", "r", "b"), ("b", "r", "c")], "valid": [], "test": []},
+    )  # fmt: skip
+    found = call_json(predict, run, "--head", " Zoe\u0308", "--relation", "r ")
+    assert found["query"] == {"head": "Zo\u00eb", "relation": "r", "tail": None}
 
 
 @pytest.mark.parametrize(

@@ -2,12 +2,13 @@ from __future__ import annotations
 
 from dglkgmix.cli.subject import find_subject
 from dglkgmix.kg.degrees import DegreeBins
-from dglkgmix.run import Run
+from dglkgmix.runs.run import Run
 
 NOTHING = dict.fromkeys(
     (
         *("ranks", "baseline", "data", "false_triples", "fit_false_triples", "block"),
-        *("columns", "header", "delimiter", "format", "shares", "split_seed"),
+        *("columns", "header", "delimiter", "format", "strip", "normalize"),
+        *("shares", "split_seed", "split_mirrors"),
     )
 ) | {"split": "test"}
 

@@ -38,10 +38,13 @@ def test_categories_are_their_names() -> None:
     [
         ([["a", "r"]], r"2 feature\(s\).*minimum of 3 is required"),
         (["a", "r", "b"], "2-dimensional"),
-        ([[0.0, 1.0, 2.0]], "must be strings or integers, not float64"),
-        ([["a", "r", None]], r"row 0: tail None is a NoneType"),
-        (np.array([["a", "r", "b"], ["a", 3, "b"]], dtype=object), r"row 1: relation 3 is a int"),
-        (np.array([[1, 0, True]], dtype=object), r"row 0: tail True is a bool"),
+        (np.array([[0.0, 1.0, 2.0]]), r"row 0, column 0 \(head\): 0.0 is a float"),
+        ([[0, 1, 2.0]], r"row 0, column 2 \(tail\): 2.0 is a float"),
+        ([["a", "r", "b"], ["a", 3, "b"]], r"row 1, column 1 \(relation\): 3 is a int"),
+        ([[1, 0, True]], r"row 0, column 2 \(tail\): True is a bool"),
+        (np.array([[True, False, True]]), r"row 0, column 0 \(head\): True is a bool"),
+        ([[1, 0, 2**63]], r"column 2 \(tail\): an integer beyond 64 bits"),
+        (np.array([[1, 0, 2**63]], dtype=np.uint64), r"column 2 \(tail\): an integer beyond"),
         ([["a", "r", "b"], ["a"]], "no table of triples|2-dimensional"),
     ],
 )
@@ -50,11 +53,44 @@ def test_anything_else_is_refused_by_place(rows: object, message: str) -> None:
         split_columns(rows, (3,))
 
 
+@pytest.mark.parametrize("gap", [float("nan"), None, pd.NA, pd.NaT, np.float64("nan")], ids=repr)
+@pytest.mark.parametrize("column", [0, 1, 2])
+def test_missing_values_are_refused_by_row_and_column(gap: object, column: int) -> None:
+    """Case 50: in lists, arrays and frames alike."""
+    rows: list[list[object]] = [["a", "r", "b"], ["b", "r", "a"], ["b", "r", "c"]]
+    rows[1][column] = gap
+    role = ("head", "relation", "tail")[column]
+    message = rf"row 1, column {column} \({role}\): a missing value"
+    for X in (rows, np.array(rows, dtype=object), pd.DataFrame(rows)):
+        with pytest.raises(DataError, match=message):
+            split_columns(X, (3,))
+
+
+@pytest.mark.parametrize("kind", ["float64", "Int64", "category", "string", "datetime64[ns]"])
+def test_missing_values_in_typed_columns_of_a_frame(kind: str) -> None:
+    relations = pd.Series([1, 2, None]).astype("float64" if kind == "float64" else "Int64")
+    frame = pd.DataFrame({"h": list("abc"), "r": relations.astype(kind), "t": list("abc")})
+    with pytest.raises(DataError, match=r"row 2, column 1 \(relation\): a missing value"):
+        split_columns(frame, (3,))
+
+
+def test_a_list_means_what_an_object_array_means() -> None:
+    """Case 50."""
+    rows = [["a", 7, "b"], ["b", 8, "c"]]
+    for X in (rows, np.array(rows, dtype=object), pd.DataFrame(rows)):
+        heads, relations, tails = split_columns(X, (3,))
+        assert (heads.tolist(), tails.tolist()) == (["a", "b"], ["b", "c"])
+        assert relations.dtype == np.int64
+        assert relations.tolist() == [7, 8]
+
+
 def test_tails_of_y() -> None:
     assert as_column([[4], [5]]).tolist() == [4, 5]
     assert as_column(pd.Series(["b", "a"])).tolist() == ["b", "a"]
     with pytest.raises(DataError, match="one column of tails"):
         as_column([[1, 2]])
+    with pytest.raises(DataError, match=r"row 1, y \(tail\): a missing value \(nan\)"):
+        as_column(["a", float("nan")])
 
 
 def test_ids_are_positions_whatever_the_order() -> None:

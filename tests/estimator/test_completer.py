@@ -272,6 +272,42 @@ def test_to_the_command_line_and_back(fitted: KGCompleter, tmp_path: Path) -> No
     assert clone(back).epochs == 2
 
 
+@pytest.mark.parametrize("kind", ["integers", "strings", "a frame", "two columns"])
+def test_a_saved_estimator_is_equal_to_the_fitted_one(
+    kind: str, triples: Array, tmp_path: Path
+) -> None:
+    """Case 53: integer names and relations come back as integers."""
+    ids = np.unique(triples, return_inverse=True)[1].reshape(-1, 3) + 10**9
+    X: Any = {"integers": ids, "strings": triples, "two columns": ids[:, :2]}.get(kind)
+    if kind == "a frame":
+        X = pd.DataFrame({"h": triples[:, 0], "r": ids[:, 1], "t": triples[:, 2]})
+    mine = KGCompleter(**SMALL).fit(X, ids[:, 2] if kind == "two columns" else None)
+    mine.save(tmp_path / "run")
+    back = KGCompleter.from_run(tmp_path / "run")
+    back.save(tmp_path / "again")
+    for other in (back, KGCompleter.from_run(tmp_path / "again")):
+        assert other.classes_.dtype == mine.classes_.dtype
+        assert other.classes_.tolist() == mine.classes_.tolist()
+        assert other.relations_.tolist() == mine.relations_.tolist()
+        assert other.predict(X[:5]).tolist() == mine.predict(X[:5]).tolist()
+        assert other.n_features_in_ == mine.n_features_in_
+        assert other.transform(X[:2]).tolist() == mine.transform(X[:2]).tolist()
+
+
+def test_a_frame_of_integer_relations_answers_a_list(triples: Array) -> None:
+    """Case 50."""
+    frame = pd.DataFrame({"h": triples[:, 0], "r": 7, "t": triples[:, 2]})
+    fitted = KGCompleter(**SMALL).fit(frame)
+    assert (
+        fitted.predict([["country 3", 7]]).tolist()
+        == fitted.predict(frame[frame.h == "country 3"].iloc[:1]).tolist()
+    )
+    with pytest.raises(
+        UnknownNameError, match=r"'7' is no relation of the fitted .* those are integers"
+    ):
+        fitted.predict([["country 3", "7"]])
+
+
 def test_the_seed_decides(triples: Array, fitted: KGCompleter) -> None:
     same, other = KGCompleter(**SMALL).fit(triples), KGCompleter(**SMALL, seed=1).fit(triples)
     assert (same.decision_function(triples[:3]) == fitted.decision_function(triples[:3])).all()

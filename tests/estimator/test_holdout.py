@@ -27,3 +27,10 @@ def test_copies_stay_together_and_nothing_is_held_out_at_zero() -> None:
     kept, _ = hold_out(triples, 0.3)
     assert (kept[:60] == kept[60:]).all()
     assert hold_out(triples, 0.0)[0].all()
+
+
+def test_mirrors_are_held_out_together() -> None:
+    ring = _ring(30)
+    kept, held = hold_out(np.concatenate([ring, ring[:, ::-1]]), 0.3)
+    assert (kept[:60] == kept[60:]).all()
+    assert held.sum() == 36

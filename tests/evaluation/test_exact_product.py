@@ -7,6 +7,7 @@ from fractions import Fraction
 import pytest
 import torch
 
+from dglkgmix.config import ModelConfig
 from dglkgmix.evaluation import ranking
 from dglkgmix.evaluation.exact_product import candidate_product, product, rounded
 from dglkgmix.evaluation.model_scorer import ModelScorer
@@ -15,7 +16,6 @@ from dglkgmix.evaluation.ranking import rank
 from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.models.link_predictor import LinkPredictor
 from dglkgmix.processes import Processes
-from dglkgmix.training.config import ModelConfig
 
 
 @pytest.mark.parametrize(("dim", "step"), [(4, 2**-21), (512, 2**-21), (513, 2**-20)])

@@ -68,6 +68,15 @@ def test_every_format_reads_the_same(tmp_path, write, toy, ending):
     assert found["score"].tolist() == [-0.5] * 4
 
 
+def test_quotes_belong_to_the_names_of_a_tsv_file(tmp_path):
+    """Case 49: the same rule as for triples."""
+    kg = KnowledgeGraph.from_names([("Ada", "r", "b")], test=[('"Ada"', "r", '"Vienna"@en')])
+    lines = ['"Ada"\tr\t"Vienna"@en\ttail\t1', '"Ada"\tr\t"Vienna"@en\thead\t2']
+    path = tmp_path / "ranks.tsv"
+    path.write_text("\n".join([HEADER.replace(",", "\t"), *lines]))
+    assert read_ranks(path, kg, "test")["rank"].tolist() == [1, 2]
+
+
 def test_columns_may_stand_in_any_order_among_others(write, toy):
     lines = ["direction,note,rank,tail,relation,head"]
     for row in ROWS:
@@ -86,7 +95,7 @@ def test_columns_may_stand_in_any_order_among_others(write, toy):
         ("d,likes,c,tail,nan", r":3: rank 'nan' is not finite"),
         ("a,likes,b,tail,1", r":3: \(a, likes, b\), tail asked for, is not in the test split"),
         ("lone,knows,c,head,3", r":3: \(lone, knows, c\), head asked for, has a rank already"),
-        ("d,likes,c,tail", r":3: 4 fields where 5 belong"),
+        ("d,likes,c,tail", r":3: expected 5 comma-separated fields, found 4"),
     ],
 )
 def test_a_row_that_cannot_be_is_named_by_file_and_line(write, toy, line, message):
@@ -122,9 +131,9 @@ def test_missing_columns_are_named(write, toy, column):
 def test_files_that_cannot_be_read(tmp_path, write, toy):
     with pytest.raises(DataError, match=r"none\.csv: cannot be read"):
         read_ranks(tmp_path / "none.csv", toy, "test")
-    with pytest.raises(DataError, match=r"\.parquet, \.csv or \.tsv"):
+    with pytest.raises(DataError, match=r"\.parquet, \.csv, \.tsv"):
         read_ranks(write(["x"], "ranks.json"), toy, "test")
-    with pytest.raises(DataError, match="cannot be read as Parquet"):
+    with pytest.raises(DataError, match="not a readable Parquet file"):
         read_ranks(write(["x"], "ranks.parquet"), toy, "test")
     with pytest.raises(DataError, match="column 'head' is missing"):
         read_ranks(write([""]), toy, "test")

@@ -91,7 +91,7 @@ def test_missing_scores_are_nan(toy, make_ranks):
 
 
 def test_what_is_no_rank_table_is_refused(toy, make_ranks):
-    with pytest.raises(DataError, match=r"ranks-test\.parquet: not a Parquet file"):
+    with pytest.raises(DataError, match=r"ranks-test\.parquet: not a readable Parquet file"):
         RankTable.from_bytes(b"<html>", "ranks-test.parquet")
     table = make_ranks(toy, [1, 2, 3, 4])
     short = RankTable(table.table.drop_columns(["candidates"]))
@@ -109,7 +109,7 @@ def test_codes_beyond_their_dictionary_are_refused(
     )
     forged = table.set_column(0, SCHEMA.field(0), far)
     monkeypatch.setattr(rank_table.pq, "read_table", lambda source: forged)
-    with pytest.raises(DataError, match="there: not a Parquet file"):
+    with pytest.raises(DataError, match="there: not a readable Parquet file"):
         RankTable.from_bytes(b"", "there")
 
 

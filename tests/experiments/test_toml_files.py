@@ -10,20 +10,6 @@ def test_parse_says_where_the_text_is_broken():
         toml_files.parse("a = ]\nb = 1", "f.toml")
 
 
-def test_read_names_the_file(tmp_path):
-    good = tmp_path / "good.toml"
-    good.write_text("ä = 1", encoding="utf-8")
-    assert toml_files.read(good) == "ä = 1"
-    with pytest.raises(ConfigError, match=r"none\.toml: cannot be read: No such file"):
-        toml_files.read(tmp_path / "none.toml")
-    with pytest.raises(ConfigError, match="cannot be read: Is a directory"):
-        toml_files.read(tmp_path)
-    bad = tmp_path / "bad.toml"
-    bad.write_bytes(b"a = '\xff'")
-    with pytest.raises(ConfigError, match=r"bad\.toml: not UTF-8: .* at byte 5"):
-        toml_files.read(bad)
-
-
 def test_unknown_keys_come_with_near_misses_or_the_whole_list():
     toml_files.refuse_unknown({"seeds": 1}, ["seeds", "grid"], "x")
     with pytest.raises(ConfigError, match=r"^x: unknown key 'seed'; did you mean seeds\?$"):

@@ -1,6 +1,9 @@
+import itertools
 import multiprocessing
 import shutil
 import sys
+import traceback
+import types
 
 import pytest
 
@@ -8,7 +11,7 @@ from dglkgmix.errors import CheckpointError, ConfigError, DependencyError, Stora
 from dglkgmix.experiments.recipes import read_recipe
 from dglkgmix.experiments.space import parse_space
 from dglkgmix.experiments.tune import Goal, Search, search, starting_point
-from dglkgmix.run import Run
+from dglkgmix.runs.run import Run
 
 SPACE = """
 [settings]
@@ -82,6 +85,66 @@ def test_a_search_goes_on_where_it_stopped(searched):
     assert said == []
     assert search(plan, 5, said.append)["trials"] == 5
     assert len(said) == 1
+
+
+def drawn(plan):
+    import optuna
+
+    storage = f"sqlite:///{plan.out / 'study.db'}"
+    study = optuna.load_study(study_name=plan.study_name, storage=storage)
+    return [trial.params for trial in study.trials if trial.state.name == "COMPLETE"]
+
+
+@pytest.fixture(scope="module")
+def fourteen(data, tmp_path_factory):
+    """What a search draws that nobody disturbs; the first ten draws are Optuna's at random."""
+    with pytest.MonkeyPatch.context() as patch:
+        train_nothing(patch)
+        plan = plan_of(tmp_path_factory.mktemp("whole"), data, RANGE, sampler_seed=0)
+        search(plan, 14)
+        return drawn(plan)
+
+
+RANGE = """
+[settings]
+model.decoder = "distmult"
+[space]
+training.lr = { low = 1e-3, high = 1e-1, log = true }
+"""
+
+
+def train_nothing(patch, interrupted=()):
+    """A trial's value follows from its learning rate; Ctrl-C comes in the calls given."""
+    calls = itertools.count()
+
+    def train(kg, config, path, **options):
+        if next(calls) in interrupted:
+            raise KeyboardInterrupt
+        mrr = 1 - abs(config.training.lr - 0.02)
+        valid = {"overall": {"mrr": mrr}, "bins": {"low": {"mrr": mrr}}}
+        return types.SimpleNamespace(valid=valid)
+
+    patch.setattr("dglkgmix.experiments.tune.launch.train", train)
+
+
+@pytest.mark.parametrize("cuts", [(3,), (1, 2, 5, 11, 13)])
+def test_a_search_in_parts_draws_what_one_search_draws(fourteen, data, tmp_path, monkeypatch, cuts):
+    train_nothing(monkeypatch)
+    for trials in (*cuts, 14):
+        plan = plan_of(tmp_path, data, RANGE, sampler_seed=0)
+        assert search(plan, trials)["trials"] == trials
+    assert drawn(plan) == fourteen
+    assert len({params["training.lr"] for params in fourteen}) == 14
+
+
+def test_interrupted_trials_do_not_count(fourteen, data, tmp_path, monkeypatch):
+    train_nothing(monkeypatch, interrupted=(0, 2))
+    for _ in range(2):
+        with pytest.raises(KeyboardInterrupt):
+            search(plan_of(tmp_path, data, RANGE, sampler_seed=0), 3)
+    plan = plan_of(tmp_path, data, RANGE, sampler_seed=0)
+    assert search(plan, 3)["trials"] == 3
+    assert drawn(plan) == fourteen[:3]
 
 
 def test_another_space_is_another_study(searched, data):
@@ -249,6 +312,34 @@ def test_a_storage_that_cannot_be_opened_is_named(data, tmp_path):
     plan = plan_of(tmp_path, data, storage="sqlite:////nowhere/at/all.db")
     with pytest.raises(StorageError, match=r"nowhere/at/all\.db: the study cannot be opened"):
         search(plan, 1)
+
+
+@pytest.mark.parametrize(
+    ("storage", "shown"),
+    [
+        ("nonsense://u:s3cret@host/db", "nonsense://u:***@host/db"),
+        ("nonsense://host/db?password=s3cret", "nonsense://host/db?password=***"),
+    ],
+)
+def test_no_password_is_shown_where_a_storage_fails(data, tmp_path, storage, shown):
+    with pytest.raises(StorageError) as caught:
+        search(plan_of(tmp_path, data, storage=storage), 1)
+    trace = "".join(traceback.format_exception(caught.value))
+    assert shown in trace
+    assert "s3cret" not in trace
+
+
+def test_no_password_is_shown_of_a_storage_that_works(data, tmp_path, monkeypatch):
+    import optuna
+
+    train_nothing(monkeypatch)
+    storage = f"sqlite:///{tmp_path / 'study.db'}?timeout=9&password=s3cret"
+    monkeypatch.setattr(
+        "optuna.create_study",
+        lambda real=optuna.create_study, **options: real(**options | {"storage": None}),
+    )
+    found = search(plan_of(tmp_path, data, RANGE, storage=storage), 1)
+    assert found["storage"] == storage.replace("s3cret", "***")
 
 
 def test_without_optuna_the_extra_is_named(data, tmp_path, monkeypatch):

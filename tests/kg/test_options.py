@@ -36,8 +36,9 @@ def test_format_by_ending(name: str, form: str) -> None:
         (None, ["tail", "weight", "relation", "head"], (4, (3, 2, 0))),
         (["s", "p", "o"], ["o", "p", "s", "x"], (4, (2, 1, 0))),
         (["head", "tail", "relation"], ["s", "o", "p"], (3, (0, 2, 1))),
-        # Names win over places where the header has these very names.
-        (["head", "tail", "relation"], ["head", "relation", "tail"], (3, (0, 1, 2))),
+        (["head", "relation", "tail"], ["head", "relation", "tail"], (3, (0, 1, 2))),
+        (["head", "relation", "tail"], ["tail", "x", "relation", "head"], (4, (3, 2, 0))),
+        (["_", "head", "relation", "tail"], ["x", "s", "relation", "o"], (4, (1, 2, 3))),
     ],
 )
 def test_columns(
@@ -53,10 +54,25 @@ def test_columns(
         (["s", "p", "z"], ["s", "p", "o"]),
         (["s", "p", "o"], ["s", "p", "o", "s"]),
         (["head", "relation", "tail"], ["s", "p", "o", "x"]),
+        # Three names of the header, or three places of a wider file? Neither is sure.
+        (["tail", "relation", "head"], ["s", "p", "o", "head", "relation", "tail"]),
     ],
 )
 def test_columns_that_cannot_be_told(columns: list[str] | None, names: list[str]) -> None:
     with pytest.raises(DataError, match=r"f\.csv:1: cannot tell .* 's', 'p', 'o'.*--columns"):
+        choose_columns(columns, names, "f.csv:1")
+
+
+@pytest.mark.parametrize(
+    ("columns", "names"),
+    [
+        (["tail", "relation", "head"], ["head", "relation", "tail"]),
+        (["head", "_", "relation", "tail"], ["head", "tail", "x", "y"]),
+    ],
+)
+def test_columns_that_contradict_the_header(columns: list[str], names: list[str]) -> None:
+    """Case 66."""
+    with pytest.raises(ConfigError, match="contradicts the header, which names the columns 'head'"):
         choose_columns(columns, names, "f.csv:1")
 
 
@@ -69,6 +85,7 @@ def test_names_need_a_header() -> None:
     "options",
     [
         {"format": "xml"},
+        {"normalize": "nfx"},
         {"delimiter": ""},
         {"delimiter": "::"},
         {"delimiter": '"'},

@@ -32,13 +32,33 @@ def test_turtle_with_nodes_without_a_label() -> None:
     text = b"@prefix : <http://x/> .\n:a :p [ :q :c ] , [ :q :d ] .\n:a a :T .\n"
     rows = read(text, "turtle", "folder/train.ttl.gz")
     assert set(rows) == {
-        ("http://x/a", "http://x/p", "_:train.1"),
-        ("_:train.1", "http://x/q", "http://x/c"),
-        ("http://x/a", "http://x/p", "_:train.2"),
-        ("_:train.2", "http://x/q", "http://x/d"),
+        ("http://x/a", "http://x/p", "_:[train.ttl:1]"),
+        ("_:[train.ttl:1]", "http://x/q", "http://x/c"),
+        ("http://x/a", "http://x/p", "_:[train.ttl:2]"),
+        ("_:[train.ttl:2]", "http://x/q", "http://x/d"),
         ("http://x/a", "http://www.w3.org/1999/02/22-rdf-syntax-ns#type", "http://x/T"),
     }
     assert read(text, "turtle", "folder/train.ttl.gz") == rows
+
+
+def entities(*files: tuple[str, bytes]) -> set[str]:
+    rows = [
+        row for name, text in files for row in read(b"@prefix : <x:> .\n" + text, "turtle", name)
+    ]
+    return {name for head, _, tail in rows for name in (head, tail)}
+
+
+def test_a_written_label_is_one_node_and_a_node_without_one_meets_no_other() -> None:
+    """Case 52: labels that look generated, and labels that look as generated nodes are named."""
+    hexadecimal = b"_:b1946ac92492d2347c6235b4d2611184"
+    files = [("train.ttl", b":a :p " + hexadecimal), ("test.ttl", hexadecimal + b" :p :c")]
+    found = entities(*((name, text + b" .") for name, text in files))
+    assert found == {"x:a", hexadecimal.decode(), "x:c"}
+    found = entities(("one.ttl", b":a :p [ :q :b ] . _:one.1 :q :c ."))
+    assert found == {"x:a", "_:[one.ttl:1]", "x:b", "_:one.1", "x:c"}
+    assert len(entities(("train.ttl", b"[] :p :a ."), ("test.ttl", b"[] :p :a ."))) == 3
+    numbers = entities(("one.ttl", b":a :p (:b :c) ."))
+    assert {name for name in numbers if name.startswith("_:")} == {"_:[one.ttl:1]", "_:[one.ttl:2]"}
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import csv
 import io
 from itertools import permutations
 
@@ -9,26 +10,16 @@ from hypothesis import strategies as st
 
 from dglkgmix.errors import ConfigError, DataError
 from dglkgmix.kg import readers_text
-from dglkgmix.kg.fields import Dialect
 from dglkgmix.kg.options import ReadOptions
-from dglkgmix.kg.readers_text import read_text
+from dglkgmix.kg.readers_text import CSV, TSV, Dialect, read_text, text_rows
 
-TSV, CSV = Dialect(9, quoted=False), Dialect(44, quoted=True)
 Row = tuple[str, str, str]
-
-
-@pytest.fixture(params=[1 << 21, 7], ids=["one block", "blocks of 7 bytes"])
-def _block_size(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(readers_text, "BLOCK", request.param)
 
 
 def read(text: bytes | str, dialect: Dialect = TSV, **options: object) -> list[Row]:
     raw = text.encode() if isinstance(text, str) else text
     table = read_text(io.BytesIO(raw), "f", dialect, ReadOptions(**options))  # type: ignore[arg-type]
     return list(zip(*table.columns(), strict=True))
-
-
-pytestmark = pytest.mark.usefixtures("_block_size")
 
 
 @pytest.mark.parametrize(
@@ -93,7 +84,7 @@ def test_columns_in_every_order(dialect: Dialect, columns: tuple[str, ...]) -> N
         {"head": "a", "relation": "r", "tail": "b"},
         {"head": "b", "relation": "s", "tail": "c"},
     ]
-    lines = [chr(dialect.delimiter).join(row[column] for column in columns) for row in rows]
+    lines = [dialect.delimiter.join(row[column] for column in columns) for row in rows]
     assert read("\n".join(lines), dialect, columns=columns) == [("a", "r", "b"), ("b", "s", "c")]
 
 
@@ -116,9 +107,9 @@ def test_column_names_without_header() -> None:
 
 
 def test_other_delimiters() -> None:
-    assert read("a b|r\t|c\n", Dialect(124, quoted=False)) == [("a b", "r\t", "c")]
+    assert read("a b|r\t|c\n", Dialect("|", quoted=False)) == [("a b", "r\t", "c")]
     with pytest.raises(DataError, match=r"f:1: expected 3 '\|'-separated fields, found 2"):
-        read("a|r", Dialect(124, quoted=False))
+        read("a|r", Dialect("|", quoted=False))
 
 
 @pytest.mark.parametrize(
@@ -167,10 +158,32 @@ def test_csv_columns_in_another_order() -> None:
 
 
 def test_a_row_without_end_is_no_endless_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(readers_text, "BLOCK", 8)
     monkeypatch.setattr(readers_text, "LONGEST_ROW", 64)
     with pytest.raises(DataError, match="f:2: a row longer than"):
         read(b"a\tr\tb\n" + b"x" * 200)
+
+
+def fields_of(text: bytes, dialect: Dialect) -> list[list[str]]:
+    return [fields for _, fields in text_rows(io.BytesIO(text), "f", dialect)]
+
+
+@given(st.text().map(lambda text: text.replace("0", "\t").replace("1", "\n")))
+def test_tab_separated_rows_as_python_splits_them(text: str) -> None:
+    text = text.removeprefix("\ufeff")
+    lines = text.split("\n")
+    ended = [line.removesuffix("\r") for line in lines[:-1]] + lines[-1:]
+    assert fields_of(text.encode(), TSV) == [line.split("\t") for line in ended if line]
+
+
+# Python 3.10's csv module writes no NUL.
+fields = st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1)
+
+
+@given(st.lists(st.lists(fields, min_size=2, max_size=4)), st.sampled_from(["\n", "\r\n"]))
+def test_quoted_rows_as_the_csv_module_writes_them(rows: list[list[str]], end: str) -> None:
+    out = io.StringIO()
+    csv.writer(out, lineterminator=end, quoting=csv.QUOTE_ALL).writerows(rows)
+    assert fields_of(out.getvalue().encode(), CSV) == rows
 
 
 @given(st.binary(max_size=60), st.booleans(), st.booleans())

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import itertools
 import logging
 
 import numpy as np
@@ -57,9 +58,12 @@ def test_every_name_is_trained_and_no_row_is_lost(rows: list[Row], seed: int) ->
 def test_the_split_is_a_function_of_the_seed() -> None:
     """The rows written down here were drawn once; another draw would be another data set."""
     rows = [(f"e{i % 5}", f"r{i % 2}", f"e{i % 7}") for i in range(40)]
-    first = [rows_of(part) for part in split_table(table_of(rows), seed=0)]
-    assert first == [rows_of(part) for part in split_table(table_of(rows), seed=0)]
-    assert first != [rows_of(part) for part in split_table(table_of(rows), seed=1)]
+    first, again, other = (
+        [rows_of(part) for part in split_table(table_of(rows), seed=seed, mirrors="apart")]
+        for seed in (0, 0, 1)
+    )
+    assert first == again
+    assert first != other
     assert first[1:] == EXPECTED
 
 
@@ -67,6 +71,35 @@ EXPECTED: list[list[Row]] = [
     [("e3", "r1", "e3"), ("e3", "r1", "e2"), ("e2", "r0", "e4"), ("e0", "r1", "e0")],
     [("e4", "r1", "e2"), ("e0", "r0", "e3"), ("e3", "r0", "e4"), ("e4", "r0", "e6")],
 ]
+
+
+@given(st.lists(st.tuples(names, names, names), min_size=1), st.integers(0, 50))
+def test_mirrors_of_one_relation_stay_together(rows: list[Row], seed: int) -> None:
+    parts = [set(rows_of(part)) for part in split_table(table_of(rows), (0.4, 0.3, 0.3), seed)]
+    for part in parts:
+        assert {(t, r, h) for h, r, t in part} & set(rows) <= part
+
+
+def test_mirrors_count_as_the_triples_they_are() -> None:
+    """100 unordered pairs of 30 nodes, both ways: valid and test have 20 triples each."""
+    pairs = list(itertools.combinations(range(30), 2))
+    chosen = np.random.RandomState(0).permutation(len(pairs))[:100]
+    rows = [(f"e{a}", "near", f"e{b}") for i in chosen for a, b in (pairs[i], pairs[i][::-1])]
+    train, valid, test = map(rows_of, split_table(table_of(rows)))
+    assert [len(train), len(valid), len(test)] == [160, 20, 20]
+    assert not {(t, r, h) for h, r, t in test} & set(train)
+    train, _, test = map(rows_of, split_table(table_of(rows), mirrors="apart"))
+    assert len(test) == 20
+    assert {(t, r, h) for h, r, t in test} & set(train)
+
+
+def test_without_mirrors_the_draw_is_the_same() -> None:
+    for seed in range(5):
+        parts = [split_table(table_of(dense()), seed=seed, mirrors=m) for m in MIRRORS]
+        assert [*map(rows_of, parts[0])] == [*map(rows_of, parts[1])]
+
+
+MIRRORS = ("together", "apart")
 
 
 def test_a_sparse_graph_gives_what_it_can(caplog: pytest.LogCaptureFixture) -> None:

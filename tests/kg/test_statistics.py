@@ -28,6 +28,9 @@ def test_everything_is_counted() -> None:
         "duplicates": 4,
         "overlap": 2,
         "reciprocal_leakage": 2,
+        "valid_mirrors": 0,
+        "test_mirrors": 0,
+        "inverse_pairs": 0,
         "self_loops": 1,
         "entities_only_in_valid": 1,
         "entities_only_in_test": 1,
@@ -35,6 +38,8 @@ def test_everything_is_counted() -> None:
         "relations_only_in_test": 1,
         "entities_not_in_train": 3,
         "relations_not_in_train": 3,
+        "entities_alike": 0,
+        "relations_alike": 0,
     }
 
 

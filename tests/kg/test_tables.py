@@ -17,6 +17,16 @@ def test_entities_and_relations_share_names_and_are_told_apart_by_place() -> Non
     assert kg.train.tolist() == [[0, 0, 1], [2, 1, 1]]
 
 
+def test_names_that_a_change_makes_equal_become_one() -> None:
+    table = TripleTable.from_rows([("a", "r", " A"), ("b", "r", "a ")], "x").renamed(
+        lambda name: name.strip().lower(), "f"
+    )
+    assert sorted(table.names.to_pylist()) == ["a", "b", "r"]
+    assert list(zip(*table.columns(), strict=True)) == [("a", "r", "a"), ("b", "r", "a")]
+    with pytest.raises(DataError, match="f: triple 2: the tail holds nothing but white space"):
+        TripleTable.from_rows([("a", "r", "b"), ("b", "r", " ")], "x").renamed(str.strip, "f")
+
+
 def test_ids_by_first_appearance_over_splits() -> None:
     tables = [
         TripleTable.from_rows(rows, "x")

@@ -6,9 +6,22 @@ import pyarrow as pa
 import pytest
 
 from dglkgmix.errors import DataError, OutOfRangeError, UnknownNameError
-from dglkgmix.kg.vocabulary import Vocabulary
+from dglkgmix.kg.vocabulary import Vocabulary, shown_apart
 
 COUNTRIES = Vocabulary(["Germany", "France", "NA", "nan"], "entity")
+
+
+def test_names_that_look_alike_are_shown_apart() -> None:
+    """Case 63: é composed and not, and white space that is seen as a space."""
+    names = Vocabulary(["Zo\u00eb", "Bought", "bought"], "entity")
+    message = r"unknown entity 'Zoe\\u0308'; close matches: 'Zo\\xeb'$"
+    with pytest.raises(UnknownNameError, match=message):
+        names.id("Zoe\u0308")
+    with pytest.raises(UnknownNameError, match=r"'BOUGHT'; close matches: 'Bought', 'bought'$"):
+        names.id("BOUGHT")
+    assert names.alike() == [["Bought", "bought"]]
+    assert shown_apart(["a b", "a\u00a0b"]) == ["'a b'", r"'a\xa0b'"]
+    assert shown_apart(["\u00e9", "e"]) == ["'\u00e9'", "'e'"]
 
 
 def test_ids_are_positions_and_names_come_back() -> None:

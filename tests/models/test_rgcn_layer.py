@@ -53,6 +53,37 @@ def test_layer_is_the_sum_over_edges(
     torch.testing.assert_close(ours, edge_by_edge(layer, features, set(hidden or ())))
 
 
+@pytest.mark.parametrize("kind", [BasisMatrices, BlockMatrices])
+def test_many_relations_of_few_edges(kind: type[BasisMatrices | BlockMatrices]) -> None:
+    """40 relations of 3 edges: neither more targets than matrices nor long runs."""
+    torch.manual_seed(0)
+    heads, tails = torch.randint(13, (2, 120))
+    relations = torch.arange(40).repeat_interleave(3)
+    hood = Neighbourhood.build((heads, tails), relations, 40, 13, 13)
+    layer = RGCNLayer(kind(40, 4, 2), 4).double()
+    features = torch.randn(13, 4, dtype=torch.float64, requires_grad=True)
+    inputs = (features, *layer.parameters())
+
+    ours = layer(features, hood, None)
+
+    weights = [torch.block_diag(*blocks) for blocks in layer.matrices()]
+    expected = layer.self_loop(features)
+    for head, relation, tail in zip(
+        heads.tolist(), relations.tolist(), tails.tolist(), strict=True
+    ):
+        degree = int(((relations == relation) & (tails == tail)).sum())
+        message = features[head] @ weights[relation] / degree
+        expected = expected.index_add(0, torch.tensor([tail]), message.unsqueeze(0))
+    torch.testing.assert_close(ours, expected)
+    weight = torch.randn(13, 4, dtype=torch.float64)
+    for mine, theirs in zip(
+        torch.autograd.grad((ours * weight).sum(), inputs),
+        torch.autograd.grad((expected * weight).sum(), inputs),
+        strict=True,
+    ):
+        torch.testing.assert_close(mine, theirs)
+
+
 def test_bases_are_mixed() -> None:
     matrices = BasisMatrices(2, 2, 3)
     with torch.no_grad():

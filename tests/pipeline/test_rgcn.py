@@ -106,6 +106,21 @@ def test_narrow_ids_and_types_in_another_order() -> None:
         torch.testing.assert_close(values, rgcn(medical(), given)[name])
 
 
+def test_a_block_whose_targets_are_not_its_first_sources_is_refused() -> None:
+    """Case 54: the rows of such a block's targets are other nodes' features, or are not there."""
+    graph, given = two_way(), features()
+    seeds = {"disease": torch.tensor([2, 0]), "gene": torch.tensor([1])}
+    block = dgl.to_block(graph, seeds, include_dst_in_src=False)
+    inputs = {name: given[name][block.srcnodes[name].data["_ID"]] for name in block.srctypes}
+
+    with pytest.raises(DataError, match=r"2 target nodes of type 'disease'.*include_dst_in_src=Tr"):
+        module(graph)([block], inputs)
+
+    numberless = dgl.create_block({("a", "r", "b"): ([0, 1], [0, 0])})
+    with pytest.raises(DataError, match=r"1 target nodes of type 'b' must be .* its 0 source nod"):
+        module(numberless)([numberless], {"a": torch.ones(2, D).double()})
+
+
 def test_what_is_refused() -> None:
     graph, given = medical(), features()
     rgcn = module(graph, layers=2)

@@ -14,13 +14,13 @@ from pathlib import Path
 FOLDER = Path("build/fuzz")
 SECONDS = 10
 MIB = 200
-MODULES = ("readers_text", "fields", "options", "tables")
-DELIMITERS = b"\t,; |"
+MODULES = ("readers_text", "options", "tables")
+DELIMITERS = "\t,; |"
 COLUMNS = (
     *(None, ("tail", "relation", "head"), ("_", "head", "relation", "tail")),
     *(("a", "b", "c"), ("head", "_", "relation", "_", "tail")),
 )
-BLOCKS = ((1 << 26, 1 << 27), (7, 64), (64, 7), (1, 1))
+LONGEST_ROWS = (1 << 27, 64, 7, 1)
 SEEDS = (
     b"\0a\tr\tb\nc\tr\td\r\n",
     b"\x01head\trelation\ttail\n\na\tr\tb\n",
@@ -38,17 +38,17 @@ def one_input(data: bytes) -> str:
     """
     from dglkgmix.errors import ConfigError, DataError
     from dglkgmix.kg import readers_text
-    from dglkgmix.kg.fields import Dialect
     from dglkgmix.kg.options import ReadOptions
 
     choice, text = data[0] if data else 0, data[1:]
     header, quoted, choice = bool(choice & 1), bool(choice & 2), choice >> 2
     columns, choice = COLUMNS[choice % len(COLUMNS)], choice // len(COLUMNS)
-    readers_text.BLOCK, readers_text.LONGEST_ROW = BLOCKS[choice % len(BLOCKS)]
+    readers_text.LONGEST_ROW = LONGEST_ROWS[choice % len(LONGEST_ROWS)]
     delimiter = DELIMITERS[len(text) % len(DELIMITERS)] if choice > 7 else DELIMITERS[quoted]
     try:
         options = ReadOptions(header=header, columns=columns)
-        table = readers_text.read_text(io.BytesIO(text), "f", Dialect(delimiter, quoted), options)
+        dialect = readers_text.Dialect(delimiter, quoted)
+        table = readers_text.read_text(io.BytesIO(text), "f", dialect, options)
     except ConfigError:
         return "refused"
     except DataError as error:

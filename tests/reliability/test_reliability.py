@@ -92,8 +92,7 @@ def test_a_loss_is_counted() -> None:
     ],
 )
 def test_what_the_fuzzer_feeds(monkeypatch: pytest.MonkeyPatch, data: bytes, outcome: str) -> None:
-    for name in ("BLOCK", "LONGEST_ROW"):
-        monkeypatch.setattr(readers_text, name, getattr(readers_text, name))
+    monkeypatch.setattr(readers_text, "LONGEST_ROW", readers_text.LONGEST_ROW)
     assert one_input(data) == outcome
 
 

@@ -4,16 +4,17 @@ import math
 import os
 import subprocess
 import sys
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 import torch
 
+from dglkgmix.config import Config
 from dglkgmix.errors import ConfigError
 from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.processes import Processes
 from dglkgmix.training import memory
-from dglkgmix.training.config import Config
 from dglkgmix.training.defaults import resolve
 from dglkgmix.training.memory import available_memory, check_memory, estimate, fitting_block, gib
 from dglkgmix.training.stages import stages
@@ -37,16 +38,25 @@ def test_weights_scores_and_candidates_are_counted(graph: KnowledgeGraph) -> Non
     config = settled(graph, "model.decoder=distmult", "training.batch_size=16")
     weights, batch, encoder = estimate(stages(config)[0], HUGE)
     tables = 1_000_000 * 9 + 200 * 8
-    assert weights.size == 6 * 4 * tables
-    assert batch.size == pytest.approx(2 * 4 * 16 * 1_000_000, rel=0.01)
+    assert weights.size == 7 * 4 * tables
+    # Binary cross-entropy holds a block of 2^20 scores, softmax all of up to 2^28, TransE all.
+    assert batch.size == 4 * (2 * 2**20 + 3 * 16 * 8)
     assert encoder.size == 0
+    for overrides, scores in [
+        (["training.loss=ce"], 2 * 16_000_000),
+        (["training.loss=ce", "training.batch_size=300"], 2 * 2**20),
+        (["model.decoder=transe"], 7 * 16_000_000),
+    ]:
+        other = settled(graph, "model.decoder=distmult", "training.batch_size=16", *overrides)
+        batch = estimate(stages(other)[0], HUGE)[1]
+        assert batch.size == pytest.approx(4 * scores, rel=0.01)
     config = settled(graph, "model.decoder=distmult", "training.regime=1-k")
     assert estimate(stages(config)[0], HUGE)[1].size < 100_000
 
 
 def test_a_relation_of_rescal_is_a_matrix(graph: KnowledgeGraph) -> None:
     weights = estimate(stages(settled(graph, "model.decoder=rescal"))[0], HUGE)[0]
-    assert weights.size == 6 * 4 * (1_000_000 * 9 + 200 * 64)
+    assert weights.size == 7 * 4 * (1_000_000 * 9 + 200 * 64)
 
 
 @pytest.mark.parametrize(
@@ -65,7 +75,8 @@ def test_each_decoder_says_what_a_query_costs(
 ) -> None:
     options = (f"model.decoder={decoder}", "model.filters=3", "model.kernel=2")
     batch = estimate(stages(settled(graph, *options, "training.batch_size=16"))[0], HUGE)[1]
-    assert batch.size == 4 * (2 * 16 * 1_000_000 + 3 * 16 * largest)
+    scores = 7 * 16 * 1_000_000 if decoder == "transe" else 2 * 2**20
+    assert batch.size == 4 * (scores + 3 * 16 * largest)
 
 
 def test_an_encoder_costs_its_layers(graph: KnowledgeGraph) -> None:
@@ -76,7 +87,7 @@ def test_an_encoder_costs_its_layers(graph: KnowledgeGraph) -> None:
 @pytest.mark.parametrize(
     ("overrides", "advice"),
     [
-        (["training.batch_size=100"], "training.batch_size"),
+        (["training.batch_size=100", "training.loss=ce"], "training.batch_size"),
         (["training.regime=1-k", "training.batch_size=10"], "set model.entity_dim below 8"),
         (["training.regime=1-k", "model.encoder=rgcn", "model.layers=3"], "model.fanout"),
     ],
@@ -108,18 +119,54 @@ def test_blocks_shrink_to_half_of_what_is_free_and_no_further(
     assert fitting_block(2**24, CPU) == 2**24
 
 
-def test_the_tighter_of_machine_and_container_counts(tmp_path) -> None:
+def test_what_the_machine_has_left(tmp_path: Path) -> None:
     meminfo = tmp_path / "meminfo"
     meminfo.write_text("MemTotal: 9 kB\nMemAvailable:   2048 kB\n")
     assert memory._meminfo(meminfo) == 2048 * 1024
     assert memory._meminfo(tmp_path / "missing") is None
-    (tmp_path / "memory.max").write_text("1000\n")
-    (tmp_path / "memory.current").write_text("700\n")
-    (tmp_path / "memory.stat").write_text("anon 5\ninactive_file 100\n")
-    assert memory._cgroup(tmp_path) == 400
-    (tmp_path / "memory.max").write_text("max\n")
-    assert memory._cgroup(tmp_path) is None
-    assert memory._cgroup(tmp_path / "missing") is None
+
+
+def group(folder: Path, limit: str, used: int, droppable: int, version: int = 2) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    names = ("memory.max", "memory.current", "inactive_file")
+    if version == 1:
+        names = ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file")
+    (folder / names[0]).write_text(f"{limit}\n")
+    (folder / names[1]).write_text(f"{used}\n")
+    (folder / "memory.stat").write_text(f"anon 5\n{names[2]} {droppable}\n")
+
+
+def test_every_control_group_above_the_process_counts(tmp_path: Path) -> None:
+    """Case 59: the limits of the group itself, its parent and the root, in either version."""
+    membership, root = tmp_path / "cgroup", tmp_path / "fs"
+    membership.write_text("7:cpu,memory:/jobs/mine\n3:cpuset:/\n0::/slice/unit:1\n")
+    group(root / "slice" / "unit:1", "max", 700, 100)
+    group(root / "slice", "1000", 700, 100)
+    group(root / "memory" / "jobs" / "mine", "500", 400, 0, version=1)
+    group(root / "memory" / "jobs", "900", 950, 10, version=1)
+    found = memory._control_groups(membership, root)
+    assert found == [100, 0, None, None, 400, None]
+    assert memory._control_groups(tmp_path / "missing", root) == []
+
+
+def test_the_limit_of_address_space_counts() -> None:
+    program = (
+        "import resource, torch\n"
+        "from dglkgmix.training.memory import available_memory\n"
+        "used = int(open('/proc/self/statm').read().split()[0]) * resource.getpagesize()\n"
+        "resource.setrlimit(resource.RLIMIT_AS, (used + 2**28, -1))\n"
+        "assert 0 < available_memory(torch.device('cpu')) <= 2**28\n"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True, cwd=ROOT)
+
+
+def test_a_training_may_be_begun_all_the_same(
+    graph: KnowledgeGraph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(memory, "available_memory", lambda _: 1)
+    with pytest.raises(ConfigError, match=r"runtime\.check_memory=false"):
+        check_memory(settled(graph), HUGE, CPU)
+    check_memory(settled(graph, "runtime.check_memory=false"), HUGE, CPU)
 
 
 def test_this_machine_tells() -> None:
@@ -230,3 +277,28 @@ def test_samples_take_about_as_much_as_is_said(regime: str, loss: str, batch: in
 
     (plain,), (mixed, said) = measured("standard"), measured("mixup")
     assert 1 / 3 < (mixed - plain) / said < 3
+
+
+_SOFTMAX = """
+import resource, torch
+from bench.generated import generated
+from bench.steps import Steps, settings
+
+def peak():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+torch.set_num_threads(1)
+steps = Steps(generated(150_000, 20, 100_000), settings("distmult", "1-n", 4096, loss="ce", dim=8))
+before = peak()
+steps(1)
+print(peak() - before)
+"""
+
+
+@pytest.mark.long
+def test_a_softmax_over_many_entities_holds_blocks_alone() -> None:
+    """Case 67: 614 million scores in 586 blocks, of which nothing large is kept."""
+    done = subprocess.run(
+        [sys.executable, "-c", _SOFTMAX], capture_output=True, cwd=ROOT, check=True
+    )
+    assert int(done.stdout) < 200 * 2**20

@@ -12,6 +12,8 @@ import numpy as np
 import pytest
 import torch
 
+from dglkgmix.config import Config, RuntimeConfig
+from dglkgmix.config.toml import apply_overrides
 from dglkgmix.errors import ConfigError, NumericError
 from dglkgmix.evaluation import ranking
 from dglkgmix.evaluation.model_scorer import ModelScorer
@@ -22,8 +24,6 @@ from dglkgmix.models.link_predictor import LinkPredictor
 from dglkgmix.processes import ALONE, Processes
 from dglkgmix.sampling.negatives import TripleBatch
 from dglkgmix.sampling.queries import QueryBatches
-from dglkgmix.training.config import Config, RuntimeConfig
-from dglkgmix.training.config_io import apply_overrides
 from dglkgmix.training.defaults import resolve
 from dglkgmix.training.parallel import add_up, check_devices, check_inputs, joined
 from dglkgmix.training.progress import Progress

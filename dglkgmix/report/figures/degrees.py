@@ -14,6 +14,7 @@ import numpy as np
 from dglkgmix.errors import ConfigError
 from dglkgmix.files import write_atomic
 from dglkgmix.kg.degrees import DegreeBins, query_degrees, readable
+from dglkgmix.paths import path_of
 from dglkgmix.report.figures.canvas import INK, PAPER, SERIES, draw, save
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ def degree_distribution(kg: KnowledgeGraph, path: str | Path, bins: DegreeBins) 
         ConfigError: another ending.
         StorageError: the file cannot be written.
     """
-    path = Path(path)
+    path = path_of(path)
     check_plot_path(path)
     figure = draw_degrees(distribution_of(kg, bins))
     with tempfile.TemporaryDirectory(prefix="dglkgmix-") as folder:
