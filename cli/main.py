@@ -73,8 +73,9 @@ class LazyGroup(click.Group):
 
 @dataclass
 class Settings:
-    """What the options before the command say."""
+    """The arguments of the whole command line, and what the options before the command say."""
 
+    arguments: Sequence[str] = ()
     debug: bool = False
 
 
@@ -101,14 +102,14 @@ def main(args: Sequence[str] | None = None) -> int:
 
     0 done; 2 bad usage, data or options; 1 anything that failed on the way; 130 interrupted.
     """
-    settings = Settings()
+    given = [_as_utf8(argument) for argument in sys.argv[1:]] if args is None else args
+    settings = Settings(given)
     from dglkgmix.allocator import keep_freed_memory
 
     _replace_closed_streams()
     _show_all_characters()
     keep_freed_memory()
     try:
-        given = [_as_utf8(argument) for argument in sys.argv[1:]] if args is None else args
         status = cli.main(given, "dglkgmix", standalone_mode=False, obj=settings)
         sys.stdout.flush()
     except BaseException as error:

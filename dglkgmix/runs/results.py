@@ -22,9 +22,9 @@ from dglkgmix.files import RunFolder
 from dglkgmix.kg.degrees import DegreeBins
 from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.models.link_predictor import LinkPredictor
+from dglkgmix.processes import ALONE, Processes
 from dglkgmix.runs import checkpoint, run_files
 from dglkgmix.runs.history import Row, to_csv
-from dglkgmix.world import ALONE, World
 
 Weights = dict[str, Tensor]
 EVALUATED = ("valid", "test")
@@ -116,7 +116,7 @@ def write_results(
     block: int,
     coverage: dict[str, int],
     select: str = MRR,
-    world: World = ALONE,
+    processes: Processes = ALONE,
 ) -> Result:
     """Evaluate the selected ``model`` on both splits and store everything.
 
@@ -129,7 +129,7 @@ def write_results(
     folder.write(run_files.HISTORY, to_csv(history))
     scorer = ModelScorer(model)
     tables = {
-        split: rank_split(scorer, kg, split, block, world=world)
+        split: rank_split(scorer, kg, split, block, processes=processes)
         for split in EVALUATED
         if len(kg.split(split))
     }
@@ -139,7 +139,7 @@ def write_results(
     accounts = {s: split_account(scorer, kg, s, table, platt=platt) for s, table in tables.items()}
     popularity = None
     if tables:
-        ranked = rank_split(PopularityScorer(kg), kg, [*tables][-1], block, world=world)
+        ranked = rank_split(PopularityScorer(kg), kg, [*tables][-1], block, processes=processes)
         popularity = overall(ranked)["mrr"]
     result = Result(
         run=str(folder.path),

@@ -32,8 +32,6 @@ MODEL = "model.safetensors"
 HISTORY = "history.csv"
 METRICS = "metrics.json"
 STATE = "last/state.safetensors"
-# Which torchrun has begun the run, where one has.
-JOB = "last/job"
 SPLITS = ("train", "valid", "test")
 
 
