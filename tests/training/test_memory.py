@@ -10,10 +10,10 @@ from types import SimpleNamespace
 import pytest
 import torch
 
+from dglkgmix.config import Config
 from dglkgmix.errors import ConfigError
 from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.training import memory
-from dglkgmix.training.config import Config
 from dglkgmix.training.defaults import resolve
 from dglkgmix.training.memory import available_memory, check_memory, estimate, fitting_block, gib
 from dglkgmix.training.stages import stages
@@ -276,3 +276,28 @@ def test_samples_take_about_as_much_as_is_said(regime: str, loss: str, batch: in
 
     (plain,), (mixed, said) = measured("standard"), measured("mixup")
     assert 1 / 3 < (mixed - plain) / said < 3
+
+
+_SOFTMAX = """
+import resource, torch
+from bench.generated import generated
+from bench.steps import Steps, settings
+
+def peak():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+torch.set_num_threads(1)
+steps = Steps(generated(150_000, 20, 100_000), settings("distmult", "1-n", 4096, loss="ce", dim=8))
+before = peak()
+steps(1)
+print(peak() - before)
+"""
+
+
+@pytest.mark.long
+def test_a_softmax_over_many_entities_holds_blocks_alone() -> None:
+    """Case 67: 614 million scores in 586 blocks, of which nothing large is kept."""
+    done = subprocess.run(
+        [sys.executable, "-c", _SOFTMAX], capture_output=True, cwd=ROOT, check=True
+    )
+    assert int(done.stdout) < 200 * 2**20
