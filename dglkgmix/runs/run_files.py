@@ -225,7 +225,8 @@ def _node_types(entities: pa.Table) -> dict[str, Any]:
     if "type" not in entities.column_names:
         return {}
     types = entities.column("type").combine_chunks()
-    return {"node_types": _integers(types.indices), "node_type_names": tuple(types.dictionary.to_pylist())}
+    names = tuple(types.dictionary.to_pylist())
+    return {"node_types": _integers(types.indices), "node_type_names": names}
 
 
 def _triple_table(kg: KnowledgeGraph) -> pa.Table:
