@@ -17,6 +17,7 @@ from dglkgmix.cli.common import (
     warn_of_mirrors,
 )
 from dglkgmix.cli.outputs import IN, IN_FILE, OUT_FILE, check_new, overwrite_option
+from dglkgmix.cli.threads import use_free_cores
 
 KINDS = [
     *("relation", "relation-class", "head-in", "head-out", "tail-in", "tail-out"),
@@ -74,6 +75,7 @@ def evaluate(run: Path | None, *, as_json: bool, **options: Any) -> None:
     Both directions of every triple are ranked, known triples filtered. Bins are of the
     tail-relation degree: how many training triples lead to the answer by the query's relation.
     """
+    use_free_cores()
     from dglkgmix.cli.subject import find_subject
     from dglkgmix.evaluation.account import account
     from dglkgmix.evaluation.details import details

@@ -218,3 +218,15 @@ def test_probabilities_of_a_few_validation_triples_are_warned_of(run, monkeypatc
     assert said in call(predict, run, *query).stderr
     monkeypatch.setattr("dglkgmix.cli.predict._FEW", 3)
     assert call(predict, run, *query).stderr == ""
+
+
+def test_a_run_without_an_encoder_is_asked_without_heavy_packages(run, run_python):
+    """What makes an answer slow, checked without a clock: modules, not seconds."""
+    code = """
+        import sys
+        from dglkgmix.cli.main import main
+        assert main(["predict", sys.argv[1], "--head", "e2", "--relation", "next", "--json"]) == 0
+        heavy = {"dgl", "pandas", "scipy", "matplotlib", "sklearn", "jinja2", "optuna"}
+        print(sorted(heavy & set(sys.modules)), file=sys.stderr)
+    """
+    assert run_python(code, run).stderr.splitlines()[-1] == "[]"
