@@ -24,7 +24,7 @@ from typing import Any
 import torch
 
 from bench.machine import describe
-from dglkgmix.run import Run
+from dglkgmix.runs.run import Run
 
 
 def train(count: int, threads: int, out: Path, options: argparse.Namespace) -> list[dict[str, Any]]:

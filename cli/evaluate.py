@@ -10,8 +10,10 @@ import click
 from dglkgmix.cli.common import (
     emit_json,
     json_option,
+    metric_option,
     printable,
     source_options,
+    trust_option,
     warn_of_mirrors,
 )
 from dglkgmix.cli.outputs import IN, IN_FILE, OUT_FILE, check_new, overwrite_option
@@ -64,6 +66,8 @@ KINDS = [
 @click.option("--block", type=click.IntRange(min=1), help="Rank anew, so many scores at once.")
 @source_options
 @json_option
+@metric_option
+@trust_option
 def evaluate(run: Path | None, *, as_json: bool, **options: Any) -> None:
     """Say how good RUN is on test triples, where it is good, and how far to trust its scores.
 

@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from dglkgmix.cli.subject import Subject
     from dglkgmix.kg.degrees import DegreeBins
 
-HEADINGS = ("queries", "MRR", "Hits@1", "Hits@3", "Hits@10", "mean rank", "AMRI")
 TITLES = {
     "relation": "By relation",
     "relation-class": "By class of the relation and end asked for",
@@ -55,7 +54,7 @@ def _overview(found: Mapping[str, Any]) -> str:
 
 def _by_bin(found: Mapping[str, Any], bins: DegreeBins) -> str:
     title = "By tail-relation degree of the answer; ECE: distance of mean σ(score) from Hits@10"
-    heading = ["", *HEADINGS, "ECE"]
+    heading = ["", *_headings(), "ECE"]
     rows = [heading]
     for name, label in zip(bins.names, bin_labels(bins), strict=True):
         rows.append([label, *_cells(found["bins"][name]), number(found["ece"][name])])
@@ -121,7 +120,7 @@ def _group(kind: str, group: Mapping[str, Any]) -> str:
     if kind == "joint":
         return f"{TITLES[kind]}\n{_joint(group)}"
     if kind == "macro":
-        heading = ["", "groups", *HEADINGS[1:]]
+        heading = ["", "groups", *_headings()[1:]]
         rows = [[over, f"{part['groups']:,}", *_cells(part)[1:]] for over, part in group.items()]
         return f"{TITLES[kind]}\n{aligned([heading, *rows])}"
     if kind == "relation":
@@ -146,18 +145,21 @@ def _table(title: str, groups: Mapping[str, Mapping[str, Any]]) -> str:
     rows: Iterable[list[str]] = (
         [printable(name).replace("\n", "\\n"), *_cells(group)] for name, group in groups.items()
     )
-    text = aligned([["", *HEADINGS], *rows])
+    text = aligned([["", *_headings()], *rows])
     return f"{title}\n{text}" if title else text
 
 
+def _headings() -> list[str]:
+    from dglkgmix.evaluation.metrics import columns
+
+    return ["queries", *(metric.title for metric in columns()), "AMRI"]
+
+
 def _cells(group: Mapping[str, Any]) -> list[str]:
-    fractions = [number(group[name]) for name in ("mrr", "hits@1", "hits@3", "hits@10")]
-    return [
-        f"{group['queries']:,}",
-        *fractions,
-        number(group["mr"], "{:,.1f}"),
-        number(group["amri"]),
-    ]
+    from dglkgmix.evaluation.metrics import columns
+
+    figures = [number(group[metric.name], metric.style) for metric in columns()]
+    return [f"{group['queries']:,}", *figures, number(group["amri"])]
 
 
 def number(value: float | None, style: str = "{:.4f}") -> str:

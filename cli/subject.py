@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dglkgmix.cli.common import READING, load_source, open_run
+from dglkgmix.cli.common import load_source, open_run
+from dglkgmix.config.settings import READING
 from dglkgmix.errors import ConfigError, DataError
 
 if TYPE_CHECKING:

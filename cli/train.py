@@ -15,21 +15,21 @@ from dglkgmix.cli.common import (
     load_source,
     printable,
     source_options,
+    trust_option,
     warn_of_mirrors,
 )
+from dglkgmix.cli.options import flags
 from dglkgmix.cli.outputs import IN_FILE, OUT, OUT_FOLDER, NonEmpty, check_text
+from dglkgmix.config.classes import admit, is_trusting, trusting
+from dglkgmix.config.settings import OPTIONS, READING, TRAINING
 from dglkgmix.errors import ConfigError, PeerError
 
 if TYPE_CHECKING:
+    from dglkgmix.config import Config
     from dglkgmix.files import RunFolder
     from dglkgmix.kg.graph import KnowledgeGraph
-    from dglkgmix.training.config import Config
-    from dglkgmix.training.results import Result
+    from dglkgmix.runs.results import Result
     from dglkgmix.world import World
-
-
-_DECODERS = ["conve", "tucker", "distmult", "complex", "rescal", "transe"]
-_STRATEGIES = ["standard", "mixup", "oversample", "reweight", "focal", "logit-adjustment"]
 
 
 @click.command(
@@ -39,68 +39,7 @@ _STRATEGIES = ["standard", "mixup", "oversample", "reweight", "focal", "logit-ad
 )
 @click.argument("source", required=False)
 @click.option("--out", type=OUT, help="Run folder to write.")
-@click.option("--model", type=click.Choice(_DECODERS), help="Decoder. [default: conve]")
-@click.option(
-    "--encoder", type=click.Choice(["lookup", "rgcn"]), help="Encoder in front. [default: lookup]"
-)
-@click.option(
-    "--strategy",
-    type=click.Choice(_STRATEGIES),
-    help="What to do about degree bias. [default: standard]",
-)
-@click.option(
-    "--regime",
-    type=click.Choice(["1-n", "1-k"]),
-    help="Score against all entities (1-n) or sampled negatives (1-k). [default: 1-n]",
-)
-@click.option("--epochs", type=int, help="Most epochs of every stage. [default: by graph size]")
-@click.option(
-    "--batch-size",
-    type=int,
-    help="Queries (1-n) or triples (1-k) of a batch. [default: by graph size]",
-)
-@click.option(
-    "--lr",
-    type=float,
-    help="Learning rate. [default: Adam: 0.003 below 25,000 training triples, else 0.001; "
-    "Adagrad: 0.01]",
-)
-@click.option(
-    "--loss",
-    type=click.Choice(["bce", "ce"]),
-    help="Binary or softmax cross-entropy. [default: bce]",
-)
-@click.option("--threshold", type=int, help="Treat tail-relation degrees below it. [default: 5]")
-@click.option("--partners", type=int, help="Mixing partners of each such triple. [default: 5]")
-@click.option(
-    "--partner-rule",
-    type=click.Choice(["any", "strict"]),
-    help="strict: partners with another head and relation. [default: any]",
-)
-@click.option("--synthetic-weight", type=float, help="Weight of the mixup loss. [default: 1]")
-@click.option("--alpha", type=float, help="Mix with λ ~ Beta(α, α). [default: 1]")
-@click.option("--fixed-lambda", type=float, help="One λ instead of draws; 1 is the control.")
-@click.option(
-    "--pretrain/--no-pretrain", default=None, help="Train in two stages. [default: for mixup]"
-)
-@click.option(
-    "--pretrained",
-    type=NonEmpty(),
-    metavar="RUN",
-    help="Take embeddings of RUN for the first stage.",
-)
-@click.option("--swa/--no-swa", default=None, help="Weight averaging. [default: for mixup]")
-@click.option(
-    "--validate-every", type=int, help="Epochs between validations. [default: by graph size]"
-)
-@click.option("--patience", type=int, help="Validations without a new best. [default: 10]")
-@click.option("--device", help="auto, cpu, cuda, cuda:1 … [default: auto]")
-@click.option(
-    "--precision",
-    type=click.Choice(["auto", "fp32", "bf16"]),
-    help="auto: bf16 where the hardware multiplies it. [default: auto]",
-)
-@click.option("--seed", type=int, help="Seed of everything but the split. [default: 0]")
+@flags(TRAINING.values())
 @click.option(
     "--recipe",
     type=NonEmpty(),
@@ -129,6 +68,7 @@ _STRATEGIES = ["standard", "mixup", "oversample", "reweight", "focal", "logit-ad
 @click.option("--quiet", is_flag=True, help="No progress on standard error.")
 @source_options
 @json_option
+@trust_option
 def train(**options: Any) -> None:
     """Train a model on SOURCE and evaluate it on validation and test triples.
 
@@ -187,10 +127,12 @@ def _resuming(options: dict[str, Any]) -> str:
 def _train(options: dict[str, Any], world: World) -> None:
     from dglkgmix.training import launch
 
-    if not options["resume"] and launch.restarted(options["out"], world):
+    again = not options["resume"] and launch.restarted(options["out"], world)
+    if again:
         # The same command, once more: the run has what recipe and file said.
         options |= {"resume": True, "recipe": None, "config_file": None}
-    result = _resume(options, world) if options["resume"] else _start(options, world)
+    with trusting(again or is_trusting()):
+        result = _resume(options, world) if options["resume"] else _start(options, world)
     if world.main:
         _print(result, options["as_json"])
 
@@ -217,7 +159,8 @@ def _start(options: dict[str, Any], world: World) -> Result:
 
 def _resume(options: dict[str, Any], world: World) -> Result:
     """Go on; from the start where an earlier call was killed before it had written the inputs."""
-    from dglkgmix.training import launch, run_files
+    from dglkgmix.runs import run_files
+    from dglkgmix.training import launch
 
     begun = world.agreed((options["out"] / "manifest.json").exists())
     if options["source"] and not begun:
@@ -253,7 +196,7 @@ def _go_on(
 
 def _show_config(options: dict[str, Any]) -> None:
     """The settled configuration; without SOURCE, what depends on the graph stays "auto"."""
-    from dglkgmix.training.config_io import dumps
+    from dglkgmix.config.toml import dumps
     from dglkgmix.training.trainer import Trainer
 
     config = _assembled(options)
@@ -264,9 +207,9 @@ def _show_config(options: dict[str, Any]) -> None:
 
 def _assembled(options: dict[str, Any]) -> Config:
     """Defaults, then recipe, file, and flags and --set, the later ones winning."""
-    from dglkgmix.training.assembly import assemble
-    from dglkgmix.training.config import Config
-    from dglkgmix.training.config_io import load
+    from dglkgmix.config import Config
+    from dglkgmix.config.assembly import assemble
+    from dglkgmix.config.toml import load
 
     base = Config()
     if options["recipe"]:
@@ -280,21 +223,23 @@ def _assembled(options: dict[str, Any]) -> Config:
 
 def _stored(options: dict[str, Any], folder: RunFolder) -> Config:
     """The run's own configuration with what flags may change."""
-    from dglkgmix.training import run_files
-    from dglkgmix.training.assembly import resumed
+    from dglkgmix.config.assembly import resumed
+    from dglkgmix.runs import run_files
 
     for name in ("recipe", "config_file"):
         if options[name]:
             raise ConfigError(
                 "--resume takes the run's own settings: leave --recipe and --config out"
             )
-    return resumed(run_files.read_config(folder), _flags(options), options["sets"], strict=True)
+    given = _flags(options)
+    for key, value in given.items():
+        if value is not None and OPTIONS[key].classes:
+            admit(OPTIONS[key].classes, value)
+    return resumed(run_files.read_config(folder), given, options["sets"], strict=True)
 
 
 def _flags(options: dict[str, Any]) -> dict[str, Any]:
-    from dglkgmix.training.flags import READING, TRAINING
-
-    given = {option: options.get(flag) for flag, option in (TRAINING | READING).items()}
+    given = {made.key: options.get(flag) for flag, made in (TRAINING | READING).items()}
     return {"data.source": options["source"], **given}
 
 
@@ -319,7 +264,7 @@ def _progress(options: dict[str, Any]) -> Any:
 def _observers(options: dict[str, Any]) -> list[Any]:
     if not options["tensorboard"]:
         return []
-    from dglkgmix.training.history import TensorBoard
+    from dglkgmix.runs.history import TensorBoard
 
     check_text(options["tensorboard"], "--tensorboard")
     return [TensorBoard(options["tensorboard"])]

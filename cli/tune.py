@@ -82,12 +82,12 @@ def tune(source: str | None, space: str, **options: Any) -> None:
 
 
 def _search(text: str, source: str, where: str, options: dict[str, Any]) -> dict[str, Any]:
+    from dglkgmix.config.settings import READING
     from dglkgmix.experiments.space import parse_space
     from dglkgmix.experiments.tune import Search, search, starting_point
-    from dglkgmix.training.flags import READING
 
     space = parse_space(text, where)
-    given = {option: options[flag] for flag, option in READING.items() if options[flag] is not None}
+    given = {o.key: options[flag] for flag, o in READING.items() if options[flag] is not None}
     data = {"data.source": source, **given}
     plan = Search(
         starting_point(space, data, options["recipe"], options["sets"]),

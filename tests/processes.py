@@ -17,7 +17,7 @@ from dglkgmix.training.parallel import connected
 from dglkgmix.world import Processes
 
 # Imported once, in the process that all others are forked from.
-LIBRARY = ["torch", "dglkgmix.training.launch", "dglkgmix.run"]
+LIBRARY = ["torch", "dglkgmix.training.launch", "dglkgmix.runs.run"]
 SECONDS = 120
 
 

@@ -6,10 +6,14 @@ import fcntl
 import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
+from dglkgmix.config import Config, Settled
+from dglkgmix.config.assembly import overridden
+from dglkgmix.config.checks import validate, validate_alone
+from dglkgmix.config.toml import differences, dumps
 from dglkgmix.errors import ConfigError, DependencyError, DglkgmixError, StorageError
 from dglkgmix.evaluation.account import account
 from dglkgmix.evaluation.model_scorer import ModelScorer
@@ -24,17 +28,13 @@ from dglkgmix.files import write_atomic
 from dglkgmix.kg.degrees import DegreeBins
 from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.passwords import hide_passwords
-from dglkgmix.run import Run
+from dglkgmix.runs.history import Row
+from dglkgmix.runs.run import Run
 from dglkgmix.sampling.seeds import derive
 from dglkgmix.training import launch
-from dglkgmix.training.assembly import overridden
-from dglkgmix.training.config import Config
-from dglkgmix.training.config_io import differences, dumps, set_option
 from dglkgmix.training.defaults import resolve
-from dglkgmix.training.history import Row
 from dglkgmix.training.progress import Progress
 from dglkgmix.training.stages import MAIN
-from dglkgmix.training.validation import validate, validate_alone
 
 Objective = Literal["mrr", "low", "mix"]
 LOW = "low"
@@ -221,7 +221,7 @@ def _trial(optuna: Any, plan: Search, kg: Any, trial: Any) -> float:
         raise
 
 
-def _with_shared_first_stage(plan: Search, config: Config) -> Config:
+def _with_shared_first_stage(plan: Search, config: Settled) -> Settled:
     """Trials whose first stage is the same start from one run of it."""
     first = pretraining_config(config)
     if first is None:
@@ -229,7 +229,8 @@ def _with_shared_first_stage(plan: Search, config: Config) -> Config:
     path = plan.out / PRETRAINED / digest(first)[:12]
     with _locked(path.with_suffix(".lock")):
         train_or_resume(path, first, Progress())
-    return set_option(config, "pretrain.run", str(path))
+    pretrain = replace(config.pretrain, run=str(path))
+    return replace(config, pretrain=pretrain)
 
 
 class _Pruner:

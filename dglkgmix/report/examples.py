@@ -10,7 +10,7 @@ import numpy as np
 from dglkgmix.evaluation.metrics import bin_of
 from dglkgmix.evaluation.model_scorer import ModelScorer
 from dglkgmix.kg.degrees import DegreeBins
-from dglkgmix.prediction import Predictor, Query
+from dglkgmix.prediction.answers import Predictor, Query
 from dglkgmix.report.subject import Subject
 
 TOP = 5

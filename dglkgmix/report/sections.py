@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from importlib import metadata
 from typing import Any
 
+from dglkgmix.config.toml import differences, dumps
 from dglkgmix.evaluation import metrics
 from dglkgmix.evaluation.rank_table import RankTable
 from dglkgmix.evaluation.significance import compare
@@ -28,7 +29,6 @@ from dglkgmix.report.figures import (
     training_curves,
 )
 from dglkgmix.report.subject import Subject, best_first
-from dglkgmix.training.config_io import differences, dumps
 
 PACKAGES = ("dglkgmix", "torch", "dgl", "numpy", "pyarrow", "scipy")
 Subjects = Sequence[Subject]

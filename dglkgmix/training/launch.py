@@ -8,20 +8,24 @@ from typing import Any
 
 import torch
 
+from dglkgmix.config import Config, Settled
+from dglkgmix.config.toml import merge
 from dglkgmix.errors import ConfigError
 from dglkgmix.files import MANIFEST, RunFolder
 from dglkgmix.kg.graph import KnowledgeGraph
+from dglkgmix.models.decoder import Decoder
+from dglkgmix.models.encoder import Encoder
 from dglkgmix.paths import path_of
-from dglkgmix.spectator import Spectator
-from dglkgmix.training import run_files
-from dglkgmix.training.config import Config, settled
+from dglkgmix.runs import run_files
+from dglkgmix.runs.results import EVALUATED, Result
+from dglkgmix.runs.spectator import Spectator
+from dglkgmix.runs.state_file import StateFile
+from dglkgmix.strategies import Strategy
+from dglkgmix.strategies.weighted import edge_weights
 from dglkgmix.training.memory import check_memory
 from dglkgmix.training.parallel import job
 from dglkgmix.training.progress import Progress
-from dglkgmix.training.results import EVALUATED, Result
 from dglkgmix.training.stages import MAIN
-from dglkgmix.training.state_file import StateFile
-from dglkgmix.training.strategies.weighted import edge_weights
 from dglkgmix.training.trainer import Observer, Trainer
 from dglkgmix.world import ALONE, World
 
@@ -44,6 +48,9 @@ def train(
     config: Config,
     out: str | Path,
     *,
+    decoder: Decoder | type[Decoder] | str | None = None,
+    encoder: type[Encoder] | str | None = None,
+    strategy: type[Strategy] | str | None = None,
     overwrite: bool = False,
     progress: Progress | None = None,
     observers: Sequence[Observer] = (),
@@ -52,8 +59,11 @@ def train(
 ) -> Result:
     """Train on ``kg`` and leave the run in the folder ``out``.
 
-    ``sample_weight`` (N,) weighs the positive terms of the rows of ``kg.train``. All processes of
-    a ``world`` call this alike; the main one alone writes, and all get the result.
+    ``decoder``, ``encoder`` and ``strategy`` stand for those of ``config``: a class, of the user's
+    or the package's, or its name. ``decoder=Rotation(64)`` is the class with ``entity_dim=64``; its
+    weights are drawn anew. ``sample_weight`` (N,) weighs the positive terms of the rows of
+    ``kg.train``. All processes of a ``world`` call this alike; the main one alone writes, and all
+    get the result.
 
     Raises:
         ConfigError: options that make no sense; nothing has been written then.
@@ -61,6 +71,7 @@ def train(
         NumericError: a loss that is not finite; the best weights so far are in ``out``.
         StorageError: the disk failed; the last complete state is intact.
     """
+    config = _with_classes(config, decoder, encoder, strategy)
     run_files.given_tables(_check(kg, config, world), kg)
     with _created(out, overwrite, world) as folder:
         weights = None
@@ -75,6 +86,15 @@ def train(
             weights=weights,
             world=world,
         ).fit()
+
+
+def _with_classes(config: Config, decoder: Any, encoder: Any, strategy: Any) -> Config:
+    model: dict[str, Any] = {} if decoder is None else {"decoder": decoder}
+    if isinstance(decoder, Decoder):
+        model = {**decoder.arguments, "decoder": type(decoder)}
+    model |= {} if encoder is None else {"encoder": encoder}
+    chosen = {} if strategy is None else {"name": strategy}
+    return merge(config, {"model": model, "strategy": chosen}, where="train")
 
 
 def _created(out: str | Path, overwrite: bool, world: World) -> RunFolder:
@@ -148,14 +168,13 @@ def _check_length(folder: RunFolder, config: Config) -> None:
     if state is None or state["stage"] != MAIN:
         return
     done, count = state["epoch"], state["stopping"]["count"]
-    if settled(now.epochs) < done:
+    if now.epochs < done:
         raise ConfigError(
             f"training.epochs is {now.epochs} now, and {done} epochs are trained already: leave "
             "it out, or train anew with fewer in another folder"
         )
     ended, ends = (
-        done >= settled(training.epochs) or 0 < training.patience <= count
-        for training in (before, now)
+        done >= training.epochs or 0 < training.patience <= count for training in (before, now)
     )
     if ended and ends:
         raise ConfigError(
@@ -165,7 +184,7 @@ def _check_length(folder: RunFolder, config: Config) -> None:
         )
 
 
-def _check(kg: KnowledgeGraph, config: Config, world: World) -> Config:
+def _check(kg: KnowledgeGraph, config: Config, world: World) -> Settled:
     """The settled configuration, once it is known to make sense and to fit into memory."""
     settled_config = Trainer.check(kg, config)
     check_memory(settled_config, kg, torch.device(settled_config.runtime.device), world)

@@ -22,11 +22,11 @@ import torch.distributed as dist
 from torch import nn
 from torch.distributed.rendezvous import rendezvous
 
+from dglkgmix.config import Config, DataConfig, RuntimeConfig
+from dglkgmix.config.toml import dumps
 from dglkgmix.errors import ConfigError
 from dglkgmix.kg.graph import SPLITS, KnowledgeGraph
 from dglkgmix.training.batch_loss import LossTerms
-from dglkgmix.training.config import Config, DataConfig, RuntimeConfig
-from dglkgmix.training.config_io import dumps
 from dglkgmix.world import ALONE, Processes, World, connections
 
 # What torchrun tells each process; without all of them a process is alone.

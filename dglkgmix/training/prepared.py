@@ -10,11 +10,11 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from dglkgmix.config import TrainingConfig
+from dglkgmix.losses.targets import Offsets
 from dglkgmix.sampling.negatives import TripleBatch
 from dglkgmix.sampling.queries import QueryBatch
-from dglkgmix.training.config import TrainingConfig
-from dglkgmix.training.losses import Offsets
-from dglkgmix.training.strategies import Strategy, SyntheticBatch
+from dglkgmix.strategies import Strategy, SyntheticBatch
 
 
 @dataclass(frozen=True)

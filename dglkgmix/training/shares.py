@@ -12,11 +12,11 @@ import dataclasses
 import torch
 from torch import Tensor
 
+from dglkgmix.losses.targets import Offsets
 from dglkgmix.sampling.negatives import TripleBatch
 from dglkgmix.sampling.queries import QueryBatch
-from dglkgmix.training.losses import Offsets
+from dglkgmix.strategies import SyntheticBatch
 from dglkgmix.training.prepared import PreparedBatch
-from dglkgmix.training.strategies import SyntheticBatch
 from dglkgmix.world import World
 
 

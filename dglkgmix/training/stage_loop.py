@@ -6,29 +6,33 @@ from collections.abc import Iterator
 
 import torch
 from torch import Tensor
+from typing_extensions import Never
 
+from dglkgmix.config import RuntimeConfig, TrainingConfig
+from dglkgmix.config.classes import find
+from dglkgmix.config.goal import MRR
 from dglkgmix.errors import NumericError
 from dglkgmix.evaluation.model_scorer import ModelScorer
 from dglkgmix.evaluation.queries import EvalQueries, evaluation_queries
 from dglkgmix.evaluation.ranking import rank
 from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.models.link_predictor import LinkPredictor
+from dglkgmix.runs.history import Row
+from dglkgmix.runs.results import Selection, Validation
 from dglkgmix.sampling.negatives import TripleBatch, TripleBatches
 from dglkgmix.sampling.queries import QueryBatch, QueryBatches
 from dglkgmix.sampling.seeds import derive
+from dglkgmix.strategies import Strategy
+from dglkgmix.strategies.weighted import Weighted
 from dglkgmix.training.batch_loss import LossTerms, batch_loss
-from dglkgmix.training.config import RuntimeConfig, TrainingConfig, settled
 from dglkgmix.training.epoch_meter import ADVICE, EpochMeter
-from dglkgmix.training.goal import MRR, goal_weights
-from dglkgmix.training.history import Row
+from dglkgmix.training.goal import goal_weights
 from dglkgmix.training.optimizer import clip_gradients
 from dglkgmix.training.parallel import add_up
 from dglkgmix.training.prepared import prepare
 from dglkgmix.training.progress import Progress
 from dglkgmix.training.shares import share
-from dglkgmix.training.stage_state import Selection, StageState, Validation
-from dglkgmix.training.strategies import STRATEGIES
-from dglkgmix.training.strategies.weighted import Weighted
+from dglkgmix.training.stage_state import StageState
 from dglkgmix.world import ALONE, World
 
 Batch = QueryBatch | TripleBatch
@@ -51,7 +55,7 @@ class StageLoop:
         self,
         kg: KnowledgeGraph,
         work: StageState,
-        runtime: RuntimeConfig,
+        runtime: RuntimeConfig[Never],
         *,
         seed: int,
         progress: Progress,
@@ -61,7 +65,8 @@ class StageLoop:
         self.kg, self.work, self._runtime, self._seed = kg, work, runtime, seed
         self._progress, self._world = progress, world
         stage = work.stage
-        self.strategy = STRATEGIES[stage.strategy.name](kg, stage.strategy, stage.training)
+        found = find("strategy", stage.strategy.name)
+        self.strategy: Strategy = found(kg, stage.strategy, stage.training)
         if weights is not None:
             self.strategy = Weighted(self.strategy, weights)
         self._batches = _batches(kg, stage.training)
@@ -127,8 +132,7 @@ class StageLoop:
         # What the whole batch asks for is hidden in every process, as it is in a single one.
         hidden = item.hidden_edges
         item = share(item, self._world)
-        sampled = stage.model.encoder == "rgcn" and stage.model.fanout
-        nodes = item.nodes() if sampled else None
+        nodes = item.nodes() if model.encoder.fanout else None
         with torch.autocast(
             self._device.type, torch.bfloat16, enabled=self._runtime.precision == "bf16"
         ):
@@ -136,7 +140,7 @@ class StageLoop:
             return batch_loss(model, vectors, item.to(self._device), self.strategy, stage.training)
 
     def _is_due(self, epoch: int) -> bool:
-        every = settled(self.work.stage.training.validate_every)
+        every = self.work.stage.training.validate_every
         return len(self._valid) > 0 and epoch % every == 0 and self.work.has_news
 
     def _validate(self) -> Validation:
@@ -181,7 +185,7 @@ class StageLoop:
             queries = self.kg.edges[:, :2].T
         generator = torch.Generator().manual_seed(derive(self._seed, "batch norm"))
         order = torch.randperm(queries.shape[1], generator=generator)
-        for rows in torch.split(order, settled(training.batch_size)):
+        for rows in torch.split(order, training.batch_size):
             yield queries[:, rows[self._world.part(len(rows))]].to(self._device)
 
 
@@ -201,8 +205,8 @@ def reciprocal_ranks(
     return ranks.rank.reciprocal()
 
 
-def _batches(kg: KnowledgeGraph, training: TrainingConfig) -> QueryBatches | TripleBatches:
-    size = settled(training.batch_size)
+def _batches(kg: KnowledgeGraph, training: TrainingConfig[Never]) -> QueryBatches | TripleBatches:
+    size = training.batch_size
     if training.regime == "1-n":
         return QueryBatches(kg, size)
-    return TripleBatches(kg, size, settled(training.negatives), filtered=training.filtered)
+    return TripleBatches(kg, size, training.negatives, filtered=training.filtered)

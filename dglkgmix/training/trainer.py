@@ -8,27 +8,31 @@ from contextlib import contextmanager
 from typing import Any, Protocol
 
 import torch
+from typing_extensions import Never
 
+from dglkgmix.config import Config, RuntimeConfig, Settled
+from dglkgmix.config.checks import validate, validate_for
+from dglkgmix.config.goal import MRR
 from dglkgmix.errors import CheckpointError, NumericError
+from dglkgmix.evaluation.queries import evaluation_queries
 from dglkgmix.files import RunFolder
+from dglkgmix.kernels.batch_norm import share_statistics
 from dglkgmix.kg.graph import KnowledgeGraph
-from dglkgmix.models.batch_norm import share_statistics
 from dglkgmix.models.link_predictor import LinkPredictor
+from dglkgmix.runs import checkpoint, run_files
+from dglkgmix.runs.history import Row, to_csv, to_rows
+from dglkgmix.runs.results import Result, Selection, write_results
+from dglkgmix.runs.state_file import StateFile, restore_random
 from dglkgmix.sampling.seeds import derive
-from dglkgmix.training import checkpoint, run_files
-from dglkgmix.training.config import Config, RuntimeConfig, settled
 from dglkgmix.training.defaults import resolve
 from dglkgmix.training.device import seeded, use_threads
-from dglkgmix.training.history import Row, to_csv, to_rows
+from dglkgmix.training.goal import goal_weights
 from dglkgmix.training.memory import fitting_block
 from dglkgmix.training.parallel import check_devices, check_inputs
 from dglkgmix.training.progress import Progress
-from dglkgmix.training.results import Result, write_results
 from dglkgmix.training.stage_loop import StageLoop
-from dglkgmix.training.stage_state import Selection, StageState, set_tables
+from dglkgmix.training.stage_state import StageState, set_tables
 from dglkgmix.training.stages import Stage, stages
-from dglkgmix.training.state_file import StateFile, restore_random
-from dglkgmix.training.validation import validate, validate_for
 from dglkgmix.world import ALONE, World
 
 
@@ -51,7 +55,7 @@ class Trainer:
         observers: get each row of the history.
         weights: (M,) factors of the positives' terms, a row of ``kg.edges`` each.
         world: processes that train this together, each with a trainer of its own; all but the
-            main one have a :class:`~dglkgmix.spectator.Spectator` as folder, and are silent.
+            main one have a :class:`~dglkgmix.runs.spectator.Spectator` as folder, and are silent.
 
     Raises:
         ConfigError: options that make no sense, alone, together or on this graph.
@@ -84,11 +88,13 @@ class Trainer:
         self._tables = self._read_pretrained()
 
     @staticmethod
-    def check(kg: KnowledgeGraph, config: Config) -> Config:
+    def check(kg: KnowledgeGraph, config: Config) -> Settled:
         """The settled ``config``, or a ConfigError that says what is wrong with it."""
         validate(config)
         settled = resolve(config, kg)
         validate_for(settled, kg)
+        if settled.training.select != MRR:
+            goal_weights(settled.training.select, kg, evaluation_queries(kg, "valid"))
         return settled
 
     def fit(self) -> Result:
@@ -100,7 +106,7 @@ class Trainer:
             NumericError: a loss or gradient that is not finite; the best weights so far are kept.
         """
         runtime = self._runtime
-        with use_threads(settled(runtime.threads)), seeded(runtime.seed, self._device):
+        with use_threads(runtime.threads), seeded(runtime.seed, self._device):
             check_inputs(self.kg, self.config, self._world)
             self._write_inputs()
             selection = self._stages()
@@ -112,7 +118,7 @@ class Trainer:
                 model,
                 selection,
                 history=self._history,
-                epoch_limit=settled(self.config.training.epochs),
+                epoch_limit=self.config.training.epochs,
                 block=runtime.block,
                 coverage=self._coverage,
                 select=self.config.training.select,
@@ -125,7 +131,7 @@ class Trainer:
             return None
         return run_files.given_tables(self.config, self.kg)
 
-    def _fitting(self, runtime: RuntimeConfig) -> RuntimeConfig:
+    def _fitting(self, runtime: RuntimeConfig[Never]) -> RuntimeConfig[Never]:
         """Smaller blocks of scores where memory is short; they change no rank."""
         neighbours = self._world.neighbours
         block = self._world.smallest(fitting_block(runtime.block, self._device, neighbours))
@@ -250,7 +256,7 @@ class Trainer:
 
     def _made_with(self) -> dict[str, str | int]:
         """What the bits of a training depend on beside its settings."""
-        threads = settled(self.config.runtime.threads)
+        threads = self.config.runtime.threads
         return {
             "device": self._device.type,
             "processes": self._world.size,
@@ -277,7 +283,7 @@ class Trainer:
 
     @contextmanager
     def _shown(self, work: StageState, batches: int) -> Iterator[None]:
-        epochs = settled(work.stage.training.epochs)
+        epochs = work.stage.training.epochs
         self._progress.start_stage(work.stage.name, work.epoch + 1, epochs, batches)
         try:
             yield

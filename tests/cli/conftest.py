@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
+from dglkgmix.config import Config
+from dglkgmix.config.toml import apply_overrides
 from dglkgmix.kg.graph import KnowledgeGraph
-from dglkgmix.training.config import Config
-from dglkgmix.training.config_io import apply_overrides
 from dglkgmix.training.launch import train
 
 SETTINGS = (

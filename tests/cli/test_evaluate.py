@@ -8,7 +8,7 @@ from dglkgmix.cli.evaluate import KINDS, evaluate
 from dglkgmix.errors import ConfigError, DataError
 from dglkgmix.evaluation import details
 from dglkgmix.evaluation.rank_table import RankTable
-from dglkgmix.run import Run
+from dglkgmix.runs.run import Run
 from tests.cli.conftest import call, call_json, ring_rows
 
 GROUP = {"mrr", "mr", "hits@1", "hits@3", "hits@10", "amri", "queries"}

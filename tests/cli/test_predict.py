@@ -8,8 +8,8 @@ import pytest
 from dglkgmix.cli.predict import predict
 from dglkgmix.errors import ConfigError, DataError, UnknownNameError
 from dglkgmix.evaluation.model_scorer import ModelScorer
-from dglkgmix.prediction import Predictor, Query
-from dglkgmix.run import Run
+from dglkgmix.prediction.answers import Predictor, Query
+from dglkgmix.runs.run import Run
 from tests.cli.conftest import FORMULA, RED, call, call_json
 
 

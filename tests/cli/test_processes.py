@@ -16,8 +16,8 @@ from click.testing import CliRunner
 from dglkgmix.cli import processes
 from dglkgmix.cli.main import main
 from dglkgmix.errors import ConfigError, PeerError
-from dglkgmix.run import Run
-from dglkgmix.training.state_file import StateFile
+from dglkgmix.runs.run import Run
+from dglkgmix.runs.state_file import StateFile
 from dglkgmix.world import World
 from tests.test_interrupt import TRAIN, source, wait_for_epoch
 

@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from dglkgmix.cli.main import main
-from dglkgmix.run import Run
-from dglkgmix.training.config import Config
-from dglkgmix.training.config_io import loads, options
+from dglkgmix.config import Config
+from dglkgmix.config.settings import OPTIONS, READING, TRAINING
+from dglkgmix.config.toml import loads
+from dglkgmix.runs.results import Result as Outcome
+from dglkgmix.runs.run import Run
 from dglkgmix.training.defaults import learning_rate
-from dglkgmix.training.flags import READING, TRAINING
-from dglkgmix.training.results import Result as Outcome
 
 SMALL = ("--set", "model.entity_dim=8", "--set", "runtime.threads=1", "--epochs", "2")
 UNSMOOTHED = ("--set", "training.label_smoothing=0.0")
@@ -47,7 +47,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_every_flag_sets_an_option_that_exists() -> None:
-    assert set((TRAINING | READING).values()) <= set(options())
+    assert {made.key for made in (TRAINING | READING).values()} <= set(OPTIONS)
 
 
 def test_it_ends_with_the_test_table_and_the_place_of_the_run(

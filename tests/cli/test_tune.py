@@ -4,10 +4,10 @@ import pytest
 from click.testing import CliRunner
 
 from dglkgmix.cli.tune import tune
+from dglkgmix.config.toml import loads
 from dglkgmix.errors import ConfigError
 from dglkgmix.experiments.space import space_text
-from dglkgmix.run import Run
-from dglkgmix.training.config_io import loads
+from dglkgmix.runs.run import Run
 
 BEST = {"number": 3, "value": 0.25, "options": {"training.lr": 0.5}}
 

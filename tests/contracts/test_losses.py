@@ -9,25 +9,19 @@ import pytest
 import torch
 from torch import Tensor
 
-from dglkgmix.training import losses
-from dglkgmix.training.losses import (
-    Focus,
-    Offsets,
-    Positives,
-    Softmax,
-    Table,
-    Targets,
-    bce_terms,
-    l2,
-    n3,
-    one_to_k_bce,
-    one_to_k_ce,
+from dglkgmix.kernels.one_to_n import (
     one_to_n_bce,
     one_to_n_bce_scores,
     one_to_n_ce,
     one_to_n_ce_scores,
-    synthetic_bce,
 )
+from dglkgmix.kernels.table import Table
+from dglkgmix.losses.one_to_k import one_to_k_bce, one_to_k_ce, synthetic_bce
+from dglkgmix.losses.penalties import l2, n3
+from dglkgmix.losses.pointwise import Focus, bce_terms
+from dglkgmix.losses.softmax import Softmax
+from dglkgmix.losses.targets import Offsets, Positives, Targets
+from dglkgmix.training import losses
 
 TESTS = Path(__file__).parents[1] / "training" / "losses"
 B, E, D, K = 4, 9, 3, 5

@@ -7,6 +7,7 @@ from fractions import Fraction
 import pytest
 import torch
 
+from dglkgmix.config import ModelConfig
 from dglkgmix.evaluation import ranking
 from dglkgmix.evaluation.exact_product import candidate_product, product, rounded
 from dglkgmix.evaluation.model_scorer import ModelScorer
@@ -14,7 +15,6 @@ from dglkgmix.evaluation.queries import evaluation_queries
 from dglkgmix.evaluation.ranking import rank
 from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.models.link_predictor import LinkPredictor
-from dglkgmix.training.config import ModelConfig
 from dglkgmix.world import World
 
 

@@ -11,7 +11,7 @@ from dglkgmix.errors import CheckpointError, ConfigError, DependencyError, Stora
 from dglkgmix.experiments.recipes import read_recipe
 from dglkgmix.experiments.space import parse_space
 from dglkgmix.experiments.tune import Goal, Search, search, starting_point
-from dglkgmix.run import Run
+from dglkgmix.runs.run import Run
 
 SPACE = """
 [settings]

@@ -7,10 +7,10 @@ from dataclasses import replace
 import pytest
 import torch
 
+from dglkgmix.config import ModelConfig
 from dglkgmix.errors import ConfigError
 from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.models.link_predictor import LinkPredictor
-from dglkgmix.training.config import ModelConfig
 
 KG = KnowledgeGraph.from_arrays([(0, 0, 1), (1, 0, 2), (2, 1, 3), (3, 1, 0)])
 OPTIONS = ModelConfig(decoder="distmult", entity_dim=4, relation_dim=4, bias=True, bases=2)

@@ -2,11 +2,11 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from dglkgmix.config import Config, DataConfig
+from dglkgmix.config.toml import set_option
 from dglkgmix.evaluation.rank_table import SCHEMA, RankTable
 from dglkgmix.kg.graph import KnowledgeGraph
-from dglkgmix.run import Run
-from dglkgmix.training.config import Config, DataConfig
-from dglkgmix.training.config_io import set_option
+from dglkgmix.runs.run import Run
 from dglkgmix.training.launch import train
 
 

@@ -5,11 +5,11 @@ import dataclasses
 import pytest
 import torch
 
+from dglkgmix.config import Config
+from dglkgmix.config.toml import apply_overrides
 from dglkgmix.errors import ConfigError
 from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.training import defaults
-from dglkgmix.training.config import Config, settled
-from dglkgmix.training.config_io import apply_overrides
 from dglkgmix.training.defaults import resolve
 
 
@@ -78,7 +78,7 @@ def test_same_is_the_main_stages_value_and_auto_is_settled_for_the_regime(
     assert config.pretrain.input_dropout == 0.1
     assert config.pretrain.regime == "1-n"
     queries = len(graph.train_index.heads)
-    assert settled(config.pretrain.batch_size) <= queries
+    assert config.pretrain.batch_size <= queries
     own = resolve(apply_overrides(Config(), [*options, "pretrain.epochs=3"]), graph)
     assert (own.training.epochs, own.pretrain.epochs) == (7, 3)
 
@@ -125,13 +125,13 @@ def test_sizes_follow_the_graph_within_bounds(edges: int) -> None:
     assert rates[0] >= rates[1]
     assert defaults.learning_rate("adam", edges, "transe") == 0.003
     for regime in ("1-n", "1-k"):
-        for encoder in ("lookup", "rgcn"):
-            assert 1 <= defaults.batch_size(regime, encoder, edges) <= edges
+        for whole_graph in (False, True):
+            assert 1 <= defaults.batch_size(regime, whole_graph, edges) <= edges
 
 
 def test_batches_of_a_full_graph_encoder_are_few_and_bounded() -> None:
     """CoDEx-S's 11,867 queries make 24 batches; FB15k-237's would not fit by the same rule."""
-    assert defaults.batch_size("1-n", "rgcn", 11_867) == 512
-    assert defaults.batch_size("1-n", "rgcn", 149_689) == 2048
-    assert defaults.batch_size("1-k", "rgcn", 544_230) == 4096
-    assert defaults.batch_size("1-n", "rgcn", 100) == 100
+    assert defaults.batch_size("1-n", True, 11_867) == 512
+    assert defaults.batch_size("1-n", True, 149_689) == 2048
+    assert defaults.batch_size("1-k", True, 544_230) == 4096
+    assert defaults.batch_size("1-n", True, 100) == 100

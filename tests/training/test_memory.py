@@ -10,10 +10,10 @@ from types import SimpleNamespace
 import pytest
 import torch
 
+from dglkgmix.config import Config
 from dglkgmix.errors import ConfigError
 from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.training import memory
-from dglkgmix.training.config import Config
 from dglkgmix.training.defaults import resolve
 from dglkgmix.training.memory import available_memory, check_memory, estimate, fitting_block, gib
 from dglkgmix.training.stages import stages

@@ -14,19 +14,20 @@ import numpy as np
 import pytest
 import torch
 
+from dglkgmix.config import Config, RuntimeConfig
+from dglkgmix.config.classes import find
+from dglkgmix.config.toml import apply_overrides
 from dglkgmix.errors import ConfigError, NumericError
 from dglkgmix.evaluation import ranking
 from dglkgmix.evaluation.model_scorer import ModelScorer
 from dglkgmix.evaluation.rank_split import rank_split
 from dglkgmix.evaluation.rank_table import RankTable
+from dglkgmix.kernels.batch_norm import share_statistics
 from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.kg.sources import load
-from dglkgmix.models.batch_norm import share_statistics
 from dglkgmix.models.link_predictor import LinkPredictor
 from dglkgmix.sampling.negatives import TripleBatches
 from dglkgmix.sampling.queries import QueryBatches
-from dglkgmix.training.config import Config, RuntimeConfig
-from dglkgmix.training.config_io import apply_overrides
 from dglkgmix.training.defaults import resolve
 from dglkgmix.training.parallel import check_devices, check_inputs, job, joined
 from dglkgmix.training.prepared import PreparedBatch, prepare
@@ -35,7 +36,6 @@ from dglkgmix.training.shares import share
 from dglkgmix.training.stage_loop import StageLoop
 from dglkgmix.training.stage_state import StageState
 from dglkgmix.training.stages import MAIN, stages
-from dglkgmix.training.strategies import STRATEGIES
 from dglkgmix.world import ALONE, World
 from tests.processes import together
 
@@ -298,7 +298,7 @@ def of_codex_s(world: World, folder: str) -> tuple[RankTable, list[Counter[tuple
     config = resolve(apply_overrides(Config(), ["strategy.name=mixup"]), graph)
     model = LinkPredictor.build(config.model, graph, seed=1).eval()
     table = rank_split(ModelScorer(model), graph, "test", world=world)
-    strategy = STRATEGIES["mixup"](graph, config.strategy, config.training)
+    strategy = find("strategy", "mixup")(graph, config.strategy, config.training)
     strategy.start_epoch(1, 0)
     found = []
     for batches in (QueryBatches(graph, 128), TripleBatches(graph, 1024, 100)):

@@ -8,16 +8,17 @@ import pytest
 import torch
 from torch import Tensor
 
+from dglkgmix.config.classes import DECODERS, find
 from dglkgmix.kg.graph import KnowledgeGraph
+from dglkgmix.losses.targets import Offsets
 from dglkgmix.models.link_predictor import LinkPredictor
 from dglkgmix.sampling.negatives import TripleBatch
 from dglkgmix.sampling.queries import QueryBatch
+from dglkgmix.strategies import SyntheticBatch
 from dglkgmix.training.batch_loss import batch_loss
 from dglkgmix.training.defaults import resolve
-from dglkgmix.training.losses import Offsets
 from dglkgmix.training.prepared import PreparedBatch
 from dglkgmix.training.shares import share
-from dglkgmix.training.strategies import STRATEGIES, SyntheticBatch
 from dglkgmix.world import ALONE, World
 
 from .conftest import settings
@@ -104,7 +105,6 @@ EMPTY = {
     "1-n": QueryBatch(*[NO_IDS] * 5),
     "1-k": TripleBatch(*[NO_IDS] * 4, NO_TRIPLES, NO_TRIPLES.bool()),
 }
-DECODERS = ("conve", "tucker", "distmult", "complex", "rescal", "transe")
 
 
 @pytest.mark.parametrize("decoder", DECODERS)
@@ -118,7 +118,7 @@ def test_an_empty_part_costs_nothing_and_gives_gradients_of_nothing(
             settings(f"model.decoder={decoder}", f"strategy.name={name}", *training), graph
         )
         model = LinkPredictor.build(config.model, graph).train()
-        strategy = STRATEGIES[name](graph, config.strategy, config.training)
+        strategy = find("strategy", name)(graph, config.strategy, config.training)
         samples = SyntheticBatch(NO_TRIPLES, NO_TRIPLES, torch.empty(0), NO_IDS, NO_IDS)
         item = PreparedBatch(EMPTY[regime], None, 1.0, 0, samples, None)
         terms = batch_loss(model, model.encode(), item, strategy, config.training)

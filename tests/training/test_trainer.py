@@ -7,19 +7,20 @@ from pathlib import Path
 import pytest
 import torch
 
+from dglkgmix.config import Config, ModelConfig
+from dglkgmix.config.toml import set_option
 from dglkgmix.errors import CheckpointError, NumericError
 from dglkgmix.files import RunFolder
 from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.models.link_predictor import LinkPredictor
-from dglkgmix.run import Run
-from dglkgmix.training import checkpoint, stage_loop
-from dglkgmix.training.config import Config, ModelConfig
-from dglkgmix.training.config_io import set_option
+from dglkgmix.runs import checkpoint
+from dglkgmix.runs.history import Row
+from dglkgmix.runs.run import Run
+from dglkgmix.runs.run_files import MODEL, STATE
+from dglkgmix.training import stage_loop
 from dglkgmix.training.defaults import resolve
-from dglkgmix.training.history import Row
 from dglkgmix.training.launch import resume, train
 from dglkgmix.training.progress import Progress
-from dglkgmix.training.run_files import MODEL, STATE
 
 from .conftest import settings, timeless, weights
 
@@ -53,7 +54,7 @@ class Stop:
 
 
 def continued(run: Path, config: Config, **options: object) -> None:
-    from dglkgmix.training.run_files import read_graph
+    from dglkgmix.runs.run_files import read_graph
 
     with RunFolder.resume(run) as folder:
         resume(folder, read_graph(folder), config, **options)
