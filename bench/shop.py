@@ -3,7 +3,8 @@
     python -m bench.shop FILE [--seed 0]
 
 Customers have a home town and favourite categories, and buy from these, the popular products more
-often, and mostly with what goes with them. About 20,000 facts as head, relation, tail; ``dglkgmix train FILE`` splits them.
+often, mostly together with a product that goes with them. About 20,000 facts, a head, relation and
+tail a line.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from dglkgmix.evaluation.list_account import ListedAnswers
-from dglkgmix.evaluation.list_probability import fit_list_probability
+from dglkgmix.evaluation.list_probability import fit_on_validation
 from dglkgmix.evaluation.model_scorer import ModelScorer
 from dglkgmix.evaluation.shortlist import read_shortlists
 from dglkgmix.kg.degrees import DegreeBins
@@ -40,7 +40,7 @@ def main() -> None:
 
 def _report(run: Run) -> None:
     scorer, platt = ModelScorer(run.model), run.calibration()
-    fitted = fit_list_probability(*read_shortlists(scorer, run.kg, "valid"))
+    fitted = fit_on_validation(scorer, run.kg)
     if platt is None or fitted is None:
         raise SystemExit(f"{run.path}: too few validation triples")
     lists, true = read_shortlists(scorer, run.kg, "test")

@@ -8,12 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from torch import Tensor
 
 from dglkgmix.evaluation.platt import log_loss, sigmoid
-from dglkgmix.evaluation.shortlist import Array, Shortlists
+from dglkgmix.evaluation.scorer import Scorer
+from dglkgmix.evaluation.shortlist import Array, Shortlists, read_shortlists, shortlists
+
+if TYPE_CHECKING:
+    from dglkgmix.kg.graph import KnowledgeGraph
 
 FEATURES = ("score", "share", "place", "gap", "degree", "zero", "known")
 # True and false answers in validation lists below which a fit may be anything.
@@ -55,6 +60,15 @@ class ListProbability:
         raw = np.where(lists.filled, sigmoid(logits), 0)
         blocks = [falling(raw[i : i + _BLOCK]) for i in range(0, len(raw), _BLOCK)]
         return np.where(lists.filled, np.concatenate([*blocks, raw[:0]]), np.nan)
+
+    def of_entities(
+        self, kg: KnowledgeGraph, heads: Tensor, relations: Tensor, scores: Tensor
+    ) -> Array:
+        """(Q, E) from the scores (Q, E) of Q queries; NaN for entities off the query's list."""
+        lists = shortlists(kg, kg.steering_index, heads, relations, scores)
+        found = np.full(scores.shape, np.nan)
+        np.put_along_axis(found, lists.entities, self.of(lists), 1)
+        return found
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, as ``metrics.json`` holds them."""
@@ -161,6 +175,16 @@ def fit_list_probability(lists: Shortlists, true: Array) -> ListProbability | No
         weights=tuple((weights / spread).tolist()),
         relations=dict(added),
     )
+
+
+def fit_on_validation(scorer: Scorer, kg: KnowledgeGraph) -> ListProbability | None:
+    """:func:`fit_list_probability` on the validation split; None where it is empty or too small.
+
+    It knows nothing of the test split.
+    """
+    if not len(kg.valid):
+        return None
+    return fit_list_probability(*read_shortlists(scorer, kg, "valid"))
 
 
 def cross_fitted(lists: Shortlists, true: Array) -> Array | None:
