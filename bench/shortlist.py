@@ -23,7 +23,7 @@ from dglkgmix.evaluation.list_probability import fit_on_validation
 from dglkgmix.evaluation.model_scorer import ModelScorer
 from dglkgmix.evaluation.shortlist import read_shortlists
 from dglkgmix.kg.degrees import DegreeBins
-from dglkgmix.run import Run
+from dglkgmix.runs.run import Run
 
 DRAWS = 200
 

@@ -74,7 +74,7 @@ def candidates(kg: KnowledgeGraph, relations: Tensor) -> Tensor:
     """
     found = torch.ones(len(relations), kg.num_entities, dtype=torch.bool)
     if kg.node_types is not None:
-        for relation in relations.unique():
+        for relation in torch.unique(relations):
             tails = kg.edges[kg.edges[:, 1] == relation, 2]
             if len(tails):
                 found[relations == relation] = torch.isin(kg.node_types, kg.node_types[tails])
@@ -94,7 +94,8 @@ def read_shortlists(scorer: Scorer, kg: KnowledgeGraph, split: str) -> tuple[Sho
     known = kg.train_index if split == "valid" else kg.steering_index
     size = max(1, min(RUN, BLOCK // kg.num_entities))
     parts = []
-    for heads, relations in zip(held.heads.split(size), held.relations.split(size), strict=True):
+    blocks = (torch.split(column, size) for column in (held.heads, held.relations))
+    for heads, relations in zip(*blocks, strict=True):
         scores = scorer.scores(scorer.query(heads, relations), 0, kg.num_entities)
         parts.append(shortlists(kg, known, heads, relations, scores))
     columns = zip(*(vars(part).values() for part in parts), strict=True)
