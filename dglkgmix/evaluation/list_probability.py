@@ -24,6 +24,8 @@ FEATURES = ("score", "share", "place", "gap", "degree", "zero", "known")
 # True and false answers in validation lists below which a fit may be anything.
 FEWEST = 50
 FOLDS = 5
+# Lists that a fit looks at, spread evenly over the queries where there are more.
+MOST = 10_000
 # Lists whose probabilities are made to fall at once: each takes K² numbers.
 _BLOCK = 4096
 
@@ -135,6 +137,9 @@ def fit_list_probability(lists: Shortlists, true: Array) -> ListProbability | No
     """
     from scipy.optimize import minimize
 
+    if len(true) > MOST:
+        chosen = np.linspace(0, len(true) - 1, MOST).astype(np.int64)
+        lists, true = lists.rows(chosen), true[chosen]
     filled = lists.filled
     y = true[filled].astype(np.float64)
     if min(y.sum(), len(y) - y.sum()) < FEWEST:
@@ -148,26 +153,29 @@ def fit_list_probability(lists: Shortlists, true: Array) -> ListProbability | No
     zero = lists.degrees[filled] == 0
     size, count = x.shape[1], len(present)
 
-    def loss(point: Array) -> tuple[float, Array]:
+    def logits(point: Array) -> Array:
         weights, offsets, extra = np.split(point[1:], [size, size + count])
-        logits = point[0] + x @ weights + offsets[relation] + zero * extra[relation]
-        error = sigmoid(logits) - y
-        slope = np.concatenate(
-            [
-                [error.sum()],
-                x.T @ error,
-                np.bincount(relation, error, count),
-                np.bincount(relation, error * zero, count),
-            ]
-        )
-        slope[1:] += point[1:]
-        value = log_loss(logits, y).sum() + (point[1:] ** 2).sum() / 2
-        return float(value / len(y)), slope / len(y)
+        added: Array = point[0] + x @ weights + offsets[relation] + zero * extra[relation]
+        return added
 
-    start = np.zeros(1 + size + 2 * count)
+    def gathered(values: Array) -> Array:
+        own, of_zero = (np.bincount(relation, v, count) for v in (values, values * zero))
+        return np.concatenate([[values.sum()], x.T @ values, own, of_zero])
+
+    def loss(point: Array) -> tuple[float, Array]:
+        found = logits(point)
+        value = log_loss(found, y).sum() + (prior * point**2).sum() / 2
+        return float(value), gathered(sigmoid(found) - y) + prior * point
+
+    def curvature(point: Array, direction: Array) -> Array:
+        p = sigmoid(logits(point))
+        return gathered(p * (1 - p) * logits(direction)) + prior * direction
+
+    prior = np.ones(1 + size + 2 * count)
+    prior[0] = 0
+    start = np.zeros_like(prior)
     start[0] = np.log(y.mean() / (1 - y.mean()))
-    options = {"ftol": 1e-12, "gtol": 1e-8, "maxiter": 1000}
-    found = minimize(loss, start, jac=True, method="L-BFGS-B", options=options).x
+    found = minimize(loss, start, jac=True, hessp=curvature, method="Newton-CG").x
     weights, offsets, extra = np.split(found[1:], [size, size + count])
     added = zip(present.tolist(), zip(offsets.tolist(), extra.tolist(), strict=True), strict=True)
     return ListProbability(
