@@ -128,7 +128,7 @@ def _merge_section(section: T, table: str, values: Mapping[str, Any], where: str
     for name, value in values.items():
         key = f"{table}.{name}"
         if name not in known:
-            every = OPTIONS.keys() | {made.key for made in known.values()}
+            every = [*OPTIONS, *(made.key for made in known.values() if made.key not in OPTIONS)]
             raise ConfigError(f"{where}: unknown option {key!r}{_close(key, every)}")
         if name not in changes:
             changes[name] = _checked(value, known[name], f"{where}: {key}")
