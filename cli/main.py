@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import gc
 import importlib
 import io
 import os
@@ -15,6 +16,7 @@ import click
 
 from dglkgmix import __version__
 from dglkgmix.cli.common import printable
+from dglkgmix.cli.threads import wait_asleep
 from dglkgmix.errors import DglkgmixError
 
 # In the order of the work. Modules are imported when their command is asked for, or for the list
@@ -109,6 +111,8 @@ def main(args: Sequence[str] | None = None) -> int:
     _replace_closed_streams()
     _show_all_characters()
     keep_freed_memory()
+    gc.set_threshold(20_000)  # A tenth less for the import of PyTorch, which makes few cycles.
+    wait_asleep()
     try:
         status = cli.main(given, "dglkgmix", standalone_mode=False, obj=settings)
         sys.stdout.flush()

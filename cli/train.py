@@ -20,6 +20,7 @@ from dglkgmix.cli.common import (
 )
 from dglkgmix.cli.options import flags
 from dglkgmix.cli.outputs import IN_FILE, OUT, OUT_FOLDER, NonEmpty, check_text
+from dglkgmix.cli.threads import use_free_cores
 from dglkgmix.config.classes import admit
 from dglkgmix.config.settings import OPTIONS, READING, TRAINING
 from dglkgmix.errors import ConfigError, PeerError
@@ -82,6 +83,7 @@ def train(**options: Any) -> None:
         return
     if options["out"] is None:
         raise ConfigError("--out is missing: name the folder that the run is to be written to")
+    use_free_cores()
     try:
         if processes.are_to_be_started(options["processes"]):
             sys.exit(_in_processes(options))
