@@ -13,9 +13,9 @@ from torch import Tensor
 
 from dglkgmix.errors import OVERWRITE, DataError, StorageError
 from dglkgmix.files import write_atomic
-from dglkgmix.kg.graph import SPLITS, KnowledgeGraph
+from dglkgmix.kg import ROLES, SPLITS
+from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.kg.sources import split_files
-from dglkgmix.kg.tables import ROLES
 from dglkgmix.paths import path_of
 
 TARGETS = ("tsv", "parquet", "dgl")
@@ -48,10 +48,16 @@ def write(kg: KnowledgeGraph, path: Path, target: str, *, overwrite: bool = Fals
         return [path]
     files = {split: path / f"{split}.{target}" for split in SPLITS}
     _refuse_existing(list(files.values()), overwrite)
-    _refuse_neighbours(path, files)
+    for split, file in files.items():
+        others = [p for p in split_files(path, split) if p != file] if path.is_dir() else []
+        if others:  # A folder with two files for a split cannot be read.
+            raise DataError(f"{others[0]} would stand beside {file.name}: choose another folder")
     to_bytes = tsv_bytes if target == "tsv" else parquet_bytes
     contents = {split: to_bytes(kg, kg.split(split)) for split in SPLITS}
-    _make_folder(path)
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise StorageError(f"{path}: the folder cannot be made: {error.strerror}") from None
     for split, content in contents.items():
         write_atomic(files[split], content)
     return list(files.values())
@@ -66,7 +72,14 @@ def tsv_bytes(kg: KnowledgeGraph, rows: Tensor) -> bytes:
     Raises:
         DataError: a name that holds a tab or a line feed.
     """
-    _check_names(kg)
+    for vocabulary in (kg.entities, kg.relations):
+        for letter, what in (("\t", "a tab"), ("\n", "a line feed")):
+            at = pc.index(pc.match_substring(vocabulary.arrow(), letter), True).as_py()
+            if at >= 0:
+                raise DataError(
+                    f"the {vocabulary.kind} {vocabulary[at]!r} holds {what}, which TSV cannot "
+                    "hold: convert to Parquet"
+                )
     heads, relations, tails = rows.unbind(1)
     entities, kinds = kg.entities.arrow(), kg.relations.arrow()
     end = pc.if_else(pc.ends_with(entities, "\r"), "\r\n", "\n").cast(pa.large_string())
@@ -82,7 +95,12 @@ def tsv_bytes(kg: KnowledgeGraph, rows: Tensor) -> bytes:
     )
     first, second = len(entities), len(entities) + len(kinds)
     indices = np.stack([heads, relations + first, tails + second], 1).ravel()
-    text = _text_of(ended.take(pa.array(indices)))
+    if not len(indices):
+        return b""
+    fields = ended.take(pa.array(indices))
+    _, offsets, data = fields.buffers()
+    bounds = np.frombuffer(offsets, np.int64)[fields.offset : fields.offset + len(fields) + 1]
+    text = bytes(data[int(bounds[0]) : int(bounds[-1])])
     return _BOM.encode() + text if text.startswith(_BOM.encode()) else text
 
 
@@ -98,41 +116,7 @@ def parquet_bytes(kg: KnowledgeGraph, rows: Tensor) -> bytes:
     return sink.getvalue()
 
 
-def _text_of(fields: pa.Array) -> bytes:
-    _, offsets, data = fields.buffers()
-    if data is None or not len(fields):
-        return b""
-    bounds = np.frombuffer(offsets, np.int64)[fields.offset : fields.offset + len(fields) + 1]
-    return bytes(data[int(bounds[0]) : int(bounds[-1])])
-
-
-def _check_names(kg: KnowledgeGraph) -> None:
-    for vocabulary in (kg.entities, kg.relations):
-        for letter, what in (("\t", "a tab"), ("\n", "a line feed")):
-            at = pc.index(pc.match_substring(vocabulary.arrow(), letter), True).as_py()
-            if at >= 0:
-                raise DataError(
-                    f"the {vocabulary.kind} {vocabulary[at]!r} holds {what}, which TSV cannot "
-                    "hold: convert to Parquet"
-                )
-
-
 def _refuse_existing(paths: list[Path], overwrite: bool) -> None:
     existing = [path for path in paths if path.exists()]
     if existing and not overwrite:
         raise DataError(f"{existing[0]} exists: choose another place, or pass {OVERWRITE}")
-
-
-def _refuse_neighbours(folder: Path, files: dict[str, Path]) -> None:
-    """A folder with two files for a split would be no source any more."""
-    for split, path in files.items():
-        others = [p for p in split_files(folder, split) if p != path] if folder.is_dir() else []
-        if others:
-            raise DataError(f"{others[0]} would stand beside {path.name}: choose another folder")
-
-
-def _make_folder(path: Path) -> None:
-    try:
-        path.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise StorageError(f"{path}: the folder cannot be made: {error.strerror}") from None

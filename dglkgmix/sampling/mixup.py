@@ -48,6 +48,6 @@ def draw_lambda(
 def mix(first: Tensor, second: Tensor, lam: Tensor) -> Tensor:
     """λ · first + (1 - λ) · second, row by row: (S, D), (S, D), (S,) to (S, D).
 
-    λ may be any number: its range is the configuration's business.
+    λ may be any number: the configuration checks its range.
     """
     return torch.lerp(second, first, lam.to(first).unsqueeze(1))

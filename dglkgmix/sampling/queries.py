@@ -10,8 +10,7 @@ from torch import Tensor
 
 from dglkgmix.errors import ConfigError
 from dglkgmix.kg.graph import KnowledgeGraph
-from dglkgmix.kg.keys import triple_keys
-from dglkgmix.kg.ragged import expand
+from dglkgmix.kg.keys import expand, triple_keys
 
 
 @dataclass(frozen=True, eq=False)

@@ -23,7 +23,8 @@ from torch import nn
 from torch.distributed.rendezvous import rendezvous
 
 from dglkgmix.errors import ConfigError
-from dglkgmix.kg.graph import SPLITS, KnowledgeGraph
+from dglkgmix.kg import SPLITS
+from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.training.batch_loss import LossTerms
 from dglkgmix.training.config import Config, DataConfig, RuntimeConfig
 from dglkgmix.training.config_io import dumps

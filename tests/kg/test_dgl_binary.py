@@ -7,8 +7,9 @@ import torch
 
 from dglkgmix._dgl import dgl
 from dglkgmix.errors import DataError
+from dglkgmix.kg import SPLITS
 from dglkgmix.kg.dgl_binary import load_binary, save_binary
-from dglkgmix.kg.graph import SPLITS, KnowledgeGraph
+from dglkgmix.kg.graph import KnowledgeGraph
 
 
 @pytest.fixture

@@ -9,7 +9,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from dglkgmix.errors import DataError, StorageError
-from dglkgmix.kg.graph import SPLITS, KnowledgeGraph
+from dglkgmix.kg import SPLITS
+from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.kg.options import ReadOptions
 from dglkgmix.kg.sources import load_folder
 from dglkgmix.kg.writers import parquet_bytes, target_of, tsv_bytes, write

@@ -7,8 +7,7 @@ from torch import Tensor
 
 from dglkgmix.errors import ConfigError
 from dglkgmix.kg.graph import KnowledgeGraph
-from dglkgmix.kg.keys import find
-from dglkgmix.kg.ragged import expand
+from dglkgmix.kg.keys import expand, find
 from dglkgmix.training.config import StrategyConfig, TrainingConfig
 from dglkgmix.training.losses import Offsets
 from dglkgmix.training.strategies.base import Strategy
