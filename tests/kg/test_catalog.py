@@ -15,7 +15,7 @@ from dglkgmix.kg.catalog import Entry
 from tests.conftest import ROOT
 from tests.kg import mirror as faults
 from tests.kg.mirror import Mirror
-from tests.kg.test_archives import packed
+from tests.kg.test_download import packed
 
 # Each with its lines in the order of their bytes, so that the digest is that of the file.
 FILES = {
@@ -212,7 +212,7 @@ class TestFetch:
         assert message.startswith("toy: ")
         assert what in message
         assert last in message
-        assert f"lay train.txt, valid.txt and test.txt into {store / 'toy'}" in message
+        assert f"copy train.txt, valid.txt and test.txt into {store / 'toy'}" in message
         assert kept(store) == []
         assert not (store / "toy").exists()
 
@@ -273,7 +273,7 @@ class TestFetch:
         place = store.parent / taken
         place.parent.mkdir(exist_ok=True)
         place.write_text("a file in the way")
-        with pytest.raises(StorageError, match="DGLKGMIX_DATA names another place"):
+        with pytest.raises(StorageError, match="DGLKGMIX_DATA names another folder"):
             catalog.fetch(entry)
         assert place.read_text() == "a file in the way"
 

@@ -135,7 +135,7 @@ def test_edges_in_no_split_are_left_out_and_logged(caplog: pytest.LogCaptureFixt
     [
         ({"dev": "m"}, "no split or edge feature 'dev'"),
         ({"train": "gone"}, "no split or edge feature 'gone'.*features m"),
-        ({"train": "m"}, "'m' is no mask"),
+        ({"train": "m"}, "'m' is not a mask"),
     ],
 )
 def test_masks_that_are_none(masks: dict[str, str], what: str) -> None:

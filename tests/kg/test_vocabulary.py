@@ -62,7 +62,7 @@ def test_ids_outside_are_index_errors(index: int) -> None:
         (["a", "b", "a"], "relation name 'a' occurs twice"),
         (["a", ""], "id 1 has an empty name"),
         (["a", "\ud800"], "UTF-8"),
-        (["a", 7], "7 is a int"),
+        (["a", 7], "not int: 7"),
     ],
 )
 def test_names_that_cannot_be(names: list[str], what: str) -> None:
