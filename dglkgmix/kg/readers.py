@@ -22,14 +22,12 @@ from typing import Any, BinaryIO, cast
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from dglkgmix.errors import DataError, DependencyError
 from dglkgmix.kg import ROLES
 from dglkgmix.kg.options import ReadOptions, choose_columns, strip_compression
 from dglkgmix.kg.readers_text import CSV, TSV, Dialect, read_text
 from dglkgmix.kg.tables import Codes, TripleTable, encode_fields, merge, unify
-from dglkgmix.parquet import read_checked
 from dglkgmix.paths import path_of
 
 __all__ = ["ReadOptions", "read_triples"]
@@ -103,6 +101,9 @@ def read_parquet(source: Any, name: str, options: ReadOptions) -> TripleTable:
         DataError: "name: what", or "name:row: what" with rows counted from 1, for a null or an
             empty string.
     """
+    import pyarrow.compute as pc
+
+    from dglkgmix.parquet import read_checked
 
     def columns_of(schema: pa.Schema) -> list[str]:
         _, positions = choose_columns(options.columns, schema.names, name)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import math
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import torch
@@ -64,23 +64,15 @@ def assign_parts(
         own, group = _numbered(pairs, names)
         order = np.argsort(own)
         group, first = np.argsort(order)[group], first[own[order]]
-    return _assign(codes[first], np.bincount(group), names, fractions, seed)[group][which]
-
-
-def _numbered(rows: Codes, num_names: int) -> tuple[Codes, Codes]:
-    """Positions of the distinct ones of N rows (N, 3), sorted, and for each row its number."""
-    keys = triple_keys(torch.from_numpy(rows), num_names, num_names).numpy()
-    _, first, which = np.unique(keys, return_index=True, return_inverse=True)
-    return first, which
-
-
-def _assign(
-    first: Codes, sizes: Codes, num_names: int, fractions: Sequence[float], seed: int
-) -> Codes:
-    """0, 1 or 2 for each group of triples with the same names: a first (G, 3), ``sizes`` (G,)."""
+    triples, sizes = codes[first], np.bincount(group)  # of each group
     # RandomState's stream is frozen: the same split with every version of NumPy.
-    order = np.random.RandomState(seed).permutation(len(first))
-    free = order[~_first_with_a_name(first[order], num_names)]
+    order = np.random.RandomState(seed).permutation(len(triples))
+    needed = np.zeros(len(order), np.bool_)
+    for columns in ([0, 2], [1]):
+        # The first group with an entity or a relation stays in train.
+        _, at = np.unique(triples[order][:, columns].ravel(), return_index=True)
+        needed[at // len(columns)] = True
+    free = order[~needed]
     wanted = [round(int(sizes.sum()) * fraction) for fraction in fractions[1:]]
     valid, test = wanted
     spare = int(sizes[free].sum())
@@ -92,23 +84,17 @@ def _assign(
             "and relation must occur in train: valid has %d, test %d",
             *(spare, sum(wanted), valid, test),
         )
-    part = np.zeros(len(first), np.int64)
+    part = np.zeros(len(triples), np.int64)
     for number, size in ((1, valid), (2, test)):
         # Groups that begin before the size is reached.
         taken = int(np.searchsorted(np.cumsum(sizes[free]) - sizes[free], size))
         part[free[:taken]] = number
         free = free[taken:]
-    return part
+    return part[group][which]
 
 
-def _first_with_a_name(triples: Codes, num_names: int) -> np.ndarray[Any, np.dtype[np.bool_]]:
-    """Rows that hold an entity or a relation which no row before them holds: they stay in train."""
-    needed = np.zeros(len(triples), np.bool_)
-    for columns in ([0, 2], [1]):
-        names = triples[:, columns]
-        first = np.full(num_names, -1, np.int64)
-        rows = np.repeat(np.arange(len(triples)), len(columns))
-        # Of several values assigned to one place the last stays: the earliest row.
-        first[names.ravel()[::-1]] = rows[::-1]
-        needed[first[first >= 0]] = True
-    return needed
+def _numbered(rows: Codes, num_names: int) -> tuple[Codes, Codes]:
+    """Positions of the distinct ones of N rows (N, 3), sorted, and for each row its number."""
+    keys = triple_keys(torch.from_numpy(rows), num_names, num_names).numpy()
+    _, first, which = np.unique(keys, return_index=True, return_inverse=True)
+    return first, which

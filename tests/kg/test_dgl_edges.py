@@ -18,7 +18,7 @@ def same(first: KnowledgeGraph, second: KnowledgeGraph) -> bool:
     return all(torch.equal(first.split(name), second.split(name)) for name in SPLITS)
 
 
-def academic(num_edges: int = 3) -> dgl.DGLGraph:
+def academic() -> dgl.DGLGraph:
     """Two authors, three papers; "by" is the name of two edge types."""
     return dgl.heterograph(
         {
@@ -44,7 +44,7 @@ def test_there_and_back_keeps_every_row_in_its_place(toy_rows: Rows) -> None:
     assert again.relations == kg.relations
 
 
-def test_several_node_types() -> None:
+def test_several_node_types_there_and_back() -> None:
     kg = KnowledgeGraph.from_dgl(academic())
     assert kg.entities.names == ("author:0", "author:1", "paper:0", "paper:1", "paper:2")
     assert kg.node_type_names == ("author", "paper")
@@ -61,10 +61,6 @@ def test_several_node_types() -> None:
         ("paper:2", "paper:by:author", "author:1"),
         ("paper:1", "paper:by:paper", "paper:1"),
     }
-
-
-def test_several_node_types_there_and_back() -> None:
-    kg = KnowledgeGraph.from_dgl(academic())
     graph = kg.to_dgl()
     assert set(graph.canonical_etypes) == set(academic().canonical_etypes)
     assert {name: graph.num_nodes(name) for name in graph.ntypes} == {"author": 2, "paper": 3}
@@ -188,9 +184,5 @@ def test_graphs_of_32_bit_ids_are_left_alone() -> None:
     assert kg.train.dtype == torch.int64
     assert graph.idtype == torch.int32
     assert not graph.edges["writes"].data
-
-
-def test_a_graph_without_edges() -> None:
-    graph = dgl.graph(([], []), num_nodes=3)
     with pytest.raises(DataError, match="no triples"):
-        KnowledgeGraph.from_dgl(graph)
+        KnowledgeGraph.from_dgl(dgl.graph(([], []), num_nodes=3))
