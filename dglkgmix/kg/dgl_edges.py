@@ -27,7 +27,7 @@ _KNOWN_MASKS = (
     MASKS,
     {"train": "train_mask", "valid": "valid_mask", "test": "test_mask"},
 )
-# What `dgl.data` and `dgl.to_homogeneous` call the types of edges and nodes
+# Features with the types of edges and nodes in `dgl.data` and after `dgl.to_homogeneous`
 _EDGE_TYPE = ("etype", "_TYPE")
 _NODE_TYPE = ("ntype", "_TYPE")
 _log = logging.getLogger(__name__)
@@ -126,15 +126,22 @@ def _masked_splits(
     masks: Mapping[str, str] | None,
 ) -> list[Tensor]:
     """Triples (N, 3) of train, valid and test; all train where no masks are given or known."""
-    triples = _all_triples(graph, nodes, numbers)
     chosen = _choose_masks(graph, masks)
-    if not chosen:
-        return [triples, _all_triples(None, nodes, numbers), _all_triples(None, nodes, numbers)]
-    members = _memberships(graph, chosen)
-    outside = int((~torch.stack(members).any(0)).sum())
+    parts = []
+    for kind in graph.canonical_etypes:
+        data = graph.edges[kind].data
+        found = {split: _mask(data[m], m) for split, m in chosen.items() if m in data}
+        nothing = torch.zeros(graph.num_edges(kind), dtype=torch.bool)
+        valid, test = found.get("valid", nothing), found.get("test", nothing)
+        # Edge types without any mask train.
+        implied = nothing if "train" in chosen and found else ~(valid | test)
+        parts.append(torch.stack([found.get("train", implied), valid, test]))
+    members = torch.cat(parts, 1)  # (3, M): which edges are in each split
+    outside = int((~members.any(0)).sum())
     if outside:
-        _log.warning("%d of %d edges are in no split and left out", outside, len(triples))
-    # What `to_dgl` noted on every edge; graphs of other origin have no such rows.
+        _log.warning("%d of %d edges are in no split and left out", outside, members.shape[1])
+    triples = _all_triples(graph, nodes, numbers)
+    # `to_dgl` noted rows on every edge; graphs of other origin have none.
     rows = [graph.edges[kind].data.get(ROW) for kind in graph.canonical_etypes]
     if any(part is None for part in rows):
         return [triples[member] for member in members]
@@ -162,7 +169,7 @@ def _all_triples(
 
 
 def _choose_masks(graph: DGLGraph, masks: Mapping[str, str] | None) -> dict[str, str]:
-    """Edge feature of each split that has one; empty where nothing was asked for or found."""
+    """Edge feature of each split that has one; empty where none is given or known."""
     present = {name for kind in graph.canonical_etypes for name in graph.edges[kind].data}
     if masks is None:
         known = [{s: m for s, m in names.items() if m in present} for names in _KNOWN_MASKS]
@@ -174,21 +181,6 @@ def _choose_masks(graph: DGLGraph, masks: Mapping[str, str] | None) -> dict[str,
             f"features {', '.join(sorted(present)) or 'none'}"
         )
     return dict(masks)
-
-
-def _memberships(graph: DGLGraph, masks: Mapping[str, str]) -> list[Tensor]:
-    """For each split which edges (M,) are in it. Edge types without any mask train."""
-    members: list[list[Tensor]] = [[], [], []]
-    for kind in graph.canonical_etypes:
-        data, count = graph.edges[kind].data, graph.num_edges(kind)
-        found = {s: _mask(data[m], m) for s, m in masks.items() if m in data}
-        nothing = torch.zeros(count, dtype=torch.bool)
-        held_out = [found.get(s, nothing) for s in SPLITS[1:]]
-        implied = nothing if "train" in masks and found else ~(held_out[0] | held_out[1])
-        train = found.get("train", implied)
-        for split, part in zip(members, [train, *held_out], strict=True):
-            split.append(part)
-    return [torch.cat(parts) for parts in members]
 
 
 def _mask(values: Tensor, name: str) -> Tensor:

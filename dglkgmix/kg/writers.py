@@ -24,7 +24,7 @@ _BOM = "\ufeff"
 
 
 def target_of(path: Path) -> str:
-    """What an output path's ending asks for: "parquet", "dgl", else "tsv"."""
+    """The target that an output path's ending means: "parquet", "dgl", else "tsv"."""
     return _BY_ENDING.get(path.suffix.lower(), "tsv")
 
 
@@ -51,7 +51,9 @@ def write(kg: KnowledgeGraph, path: Path, target: str, *, overwrite: bool = Fals
     for split, file in files.items():
         others = [p for p in split_files(path, split) if p != file] if path.is_dir() else []
         if others:  # A folder with two files for a split cannot be read.
-            raise DataError(f"{others[0]} would stand beside {file.name}: choose another folder")
+            raise DataError(
+                f"{others[0]} holds the same split as {file.name} would: choose another folder"
+            )
     to_bytes = tsv_bytes if target == "tsv" else parquet_bytes
     contents = {split: to_bytes(kg, kg.split(split)) for split in SPLITS}
     try:
@@ -80,40 +82,34 @@ def tsv_bytes(kg: KnowledgeGraph, rows: Tensor) -> bytes:
                     f"the {vocabulary.kind} {vocabulary[at]!r} holds {what}, which TSV cannot "
                     "hold: convert to Parquet"
                 )
-    heads, relations, tails = rows.unbind(1)
-    entities, kinds = kg.entities.arrow(), kg.relations.arrow()
-    end = pc.if_else(pc.ends_with(entities, "\r"), "\r\n", "\n").cast(pa.large_string())
-    tab = pa.scalar("\t", pa.large_string())
-    nothing = pa.scalar("", pa.large_string())
-    # One array of all fields with their ends; its data buffer, then, is the file.
-    ended = pa.concat_arrays(
-        [
-            pc.binary_join_element_wise(entities, tab, nothing),
-            pc.binary_join_element_wise(kinds, tab, nothing),
-            pc.binary_join_element_wise(entities, end, nothing),
-        ]
-    )
-    first, second = len(entities), len(entities) + len(kinds)
-    indices = np.stack([heads, relations + first, tails + second], 1).ravel()
-    if not len(indices):
+    heads, relations, tails = _columns(kg, rows)
+    tab, nothing = pa.scalar("\t", pa.large_string()), pa.scalar("", pa.large_string())
+    ends = pc.if_else(pc.ends_with(tails, "\r"), "\r\n", "\n").cast(pa.large_string())
+    lines = pc.binary_join_element_wise(heads, relations, tails, tab)
+    lines = pc.binary_join_element_wise(lines, ends, nothing)
+    if not len(lines):
         return b""
-    fields = ended.take(pa.array(indices))
-    _, offsets, data = fields.buffers()
-    bounds = np.frombuffer(offsets, np.int64)[fields.offset : fields.offset + len(fields) + 1]
-    text = bytes(data[int(bounds[0]) : int(bounds[-1])])
+    # The array's data buffer, up to the last line's end, is the file.
+    _, offsets, data = lines.buffers()
+    text = bytes(data[: int(np.frombuffer(offsets, np.int64)[len(lines)])])
     return _BOM.encode() + text if text.startswith(_BOM.encode()) else text
 
 
 def parquet_bytes(kg: KnowledgeGraph, rows: Tensor) -> bytes:
     """Rows (N, 3) as Parquet with the string columns head, relation and tail."""
+    sink = io.BytesIO()
+    table = pa.table(_columns(kg, rows), names=list(ROLES))
+    pq.write_table(table, sink, compression="zstd")
+    return sink.getvalue()
+
+
+def _columns(kg: KnowledgeGraph, rows: Tensor) -> list[pa.Array]:
+    """Names of heads, relations and tails, (N,) each."""
     vocabularies = (kg.entities, kg.relations, kg.entities)
-    columns = [
+    return [
         vocabulary.arrow().take(pa.array(ids.numpy()))
         for vocabulary, ids in zip(vocabularies, rows.unbind(1), strict=True)
     ]
-    sink = io.BytesIO()
-    pq.write_table(pa.table(columns, names=list(ROLES)), sink, compression="zstd")
-    return sink.getvalue()
 
 
 def _refuse_existing(paths: list[Path], overwrite: bool) -> None:

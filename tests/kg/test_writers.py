@@ -89,7 +89,7 @@ def test_existing_files_stay_unless_told_otherwise(tmp_path: Path) -> None:
         write(kg, tmp_path, "tsv")
     write(kg, tmp_path, "tsv", overwrite=True)
     # A second file for a split would make the folder ambiguous.
-    with pytest.raises(DataError, match=r"train\.tsv would stand beside"):
+    with pytest.raises(DataError, match=r"train\.tsv holds the same split as train\.parquet would"):
         write(kg, tmp_path, "parquet", overwrite=True)
     assert (tmp_path / "notes").read_text() == "mine"
     (tmp_path / "x.dgl").touch()
