@@ -75,7 +75,7 @@ def names() -> tuple[str, ...]:
 
 
 def is_known(name: str) -> bool:
-    """Whether the catalog has a data set of this name, to the letter."""
+    """Whether the catalog has a data set of exactly this name."""
     return name in _entries()
 
 

@@ -58,7 +58,7 @@ def distinct(keys: Tensor) -> tuple[Tensor, Tensor]:
     """Distinct ones of N keys, in order of first appearance.
 
     Returns:
-        first: (n,) positions at which a key stands for the first time, ascending.
+        first: (n,) positions of the first occurrence of each key, ascending.
         which: (N,) for each key its place in ``first``.
     """
     ordered, positions = torch.sort(keys, stable=True)

@@ -34,7 +34,7 @@ _QUOTE_FAULT = (
 
 @dataclass(frozen=True)
 class Dialect:
-    """``delimiter``: a character. ``quoted``: RFC 4180 quotes, else a quote is like any letter."""
+    """``delimiter``: a character. ``quoted``: RFC 4180 quotes; else quotes are plain text."""
 
     delimiter: str
     quoted: bool

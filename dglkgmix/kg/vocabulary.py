@@ -12,7 +12,7 @@ from torch import Tensor
 
 from dglkgmix.errors import DataError, OutOfRangeError, UnknownNameError
 
-# difflib compares letter by letter: beyond this many names only likely ones are compared
+# difflib is slow: of more names than this only likely ones are compared
 _COMPARED_AT_MOST = 20_000
 
 

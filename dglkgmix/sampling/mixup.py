@@ -24,7 +24,7 @@ def draw_lambda(
     Args:
         n: number of samples; 0 gives an empty tensor.
         alpha: α, above 0.
-        generator: a CPU generator; one seed is drawn from it, however many λ are asked for.
+        generator: a CPU generator; one seed is drawn from it, for any number of λ.
         lambda_range: "half" restricts λ to [½, 1]: as Beta(α, α) is symmetric, that is
             max(λ, 1 - λ).
         fixed: every λ is this value and nothing is drawn; 1 is plain over-sampling.
