@@ -170,7 +170,7 @@ def training(options: argparse.Namespace, seconds: float) -> dict[str, Any]:
     import dataclasses
 
     from bench.steps import Steps, settings
-    from dglkgmix.run import Run
+    from dglkgmix.runs.run import Run
     from dglkgmix.training.launch import train
 
     kg = _graph(options, "fb15k-237")

@@ -36,7 +36,7 @@ def whole(case: tuple[str, str]) -> Work:
     def work(_: int) -> dict[str, Any]:
         from dglkgmix.allocator import keep_freed_memory
         from dglkgmix.kg.sources import load
-        from dglkgmix.run import Run
+        from dglkgmix.runs.run import Run
         from dglkgmix.training.launch import train
 
         keep_freed_memory()
@@ -77,7 +77,7 @@ def _end_epoch(loop: Any) -> None:
     """What a training does after its batches: validate, keep the best, save its state."""
     from dglkgmix.evaluation.queries import queries_of
     from dglkgmix.files import RunFolder
-    from dglkgmix.training.state_file import StateFile
+    from dglkgmix.runs.state_file import StateFile
 
     loop._valid = queries_of(loop.kg, loop.kg.valid[:100])
     loop.work.end_epoch()

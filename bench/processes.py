@@ -6,7 +6,7 @@
 Every round trains a few epochs of the same settings with each number of processes in turn, as
 `dglkgmix train --processes N` does; the fastest epoch of each counts, its validation left out.
 Prints JSON: positive and synthetic terms a second, the ratio to one process, the validation MRR
-after the last epoch (equal but for dropout and rounding), and what a sum over processes costs.
+after the last epoch, and what a sum over processes costs.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from typing import Any
 import torch
 
 from bench.machine import describe
-from dglkgmix.run import Run
+from dglkgmix.runs.run import Run
 
 
 def train(count: int, threads: int, out: Path, options: argparse.Namespace) -> list[dict[str, Any]]:

@@ -8,9 +8,7 @@ from typing import Any
 import torch
 
 from dglkgmix.allocator import keep_freed_memory
-from dglkgmix.kg.graph import KnowledgeGraph
-from dglkgmix.models.link_predictor import LinkPredictor
-from dglkgmix.training.config import (
+from dglkgmix.config import (
     Config,
     ModelConfig,
     PretrainConfig,
@@ -19,6 +17,8 @@ from dglkgmix.training.config import (
     SwaConfig,
     TrainingConfig,
 )
+from dglkgmix.kg.graph import KnowledgeGraph
+from dglkgmix.models.link_predictor import LinkPredictor
 from dglkgmix.training.device import seeded
 from dglkgmix.training.epoch_meter import EpochMeter
 from dglkgmix.training.progress import Progress

@@ -7,15 +7,15 @@ from typing import Any
 
 from dglkgmix.cli.columns import aligned
 
-_COLUMNS = ("mrr", "hits@1", "hits@3", "hits@10")
-
 
 def account_table(accounts: Mapping[str, Mapping[str, Any]]) -> str:
     """One block of lines for each named account, bins below their overall figures.
 
-    MRR and Hits@k are fractions to four places; a group without queries shows dashes.
+    Shares have four places; a group without queries shows dashes.
     """
-    rows = [["", "", "queries", "MRR", "Hits@1", "Hits@3", "Hits@10", "mean rank"]]
+    from dglkgmix.evaluation.metrics import columns
+
+    rows = [["", "", "queries", *(metric.title for metric in columns())]]
     for name, account in accounts.items():
         rows.append([name, "overall", *_cells(account["overall"])])
         rows += [["", bin_name, *_cells(group)] for bin_name, group in account["bins"].items()]
@@ -23,9 +23,8 @@ def account_table(accounts: Mapping[str, Mapping[str, Any]]) -> str:
 
 
 def _cells(group: Mapping[str, Any]) -> list[str]:
-    figures = [_number(group[column], "{:.4f}") for column in _COLUMNS]
-    return [f"{group['queries']:,}", *figures, _number(group["mr"], "{:,.1f}")]
+    from dglkgmix.evaluation.metrics import columns
 
-
-def _number(value: float | None, style: str) -> str:
-    return "-" if value is None else style.format(value)
+    values = [(group[metric.name], metric.style) for metric in columns()]
+    figures = ["-" if value is None else style.format(value) for value, style in values]
+    return [f"{group['queries']:,}", *figures]

@@ -12,29 +12,23 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from dglkgmix.cli.options import flags
+from dglkgmix.config.classes import trusting
+from dglkgmix.config.settings import READING
 from dglkgmix.paths import readable
 
 if TYPE_CHECKING:
     from dglkgmix.kg.graph import KnowledgeGraph
-    from dglkgmix.run import Run
+    from dglkgmix.runs.run import Run
 
 T = TypeVar("T")
-DELIMITERS = {"tab": "\t", "\\t": "\t", "comma": ",", "space": " "}
 # Embeddings, overrides and isolates, which can show a text in another order than it has.
 BIDIRECTIONAL = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
-FORMATS = ["tsv", "csv", "parquet", "ntriples", "turtle"]
-# What `source_options` add.
-READING = (
-    *("columns", "header", "delimiter", "format", "strip", "normalize"),
-    *("shares", "split_seed", "split_mirrors"),
-)
 
 
 def source_options(command: Callable[..., T]) -> Callable[..., T]:
     """Adds the reading options; the command gets them by name, None for what was not given."""
-    for option in reversed(_SOURCE_OPTIONS):
-        command = option(command)
-    return command
+    return flags(READING.values())(command)
 
 
 def load_source(source: str | Path, **reading: Any) -> KnowledgeGraph:
@@ -42,7 +36,7 @@ def load_source(source: str | Path, **reading: Any) -> KnowledgeGraph:
 
     Args:
         source: the command's SOURCE.
-        **reading: those of ``READING``; None leaves the library's default in force.
+        **reading: the flags of ``READING``; None leaves the library's default in force.
     """
     from dglkgmix.cli.download_bar import DownloadBar
     from dglkgmix.kg.readers import ReadOptions
@@ -54,9 +48,44 @@ def load_source(source: str | Path, **reading: Any) -> KnowledgeGraph:
     return load(source, options=ReadOptions(**given), progress=DownloadBar(), **split)
 
 
+def trust_option(command: Callable[..., T]) -> Callable[..., T]:
+    """Adds ``--trust``, which holds while the command runs."""
+
+    def hold(context: click.Context, parameter: click.Parameter, value: bool) -> None:
+        context.with_resource(trusting(value))
+
+    return click.option(
+        "--trust",
+        is_flag=True,
+        expose_value=False,
+        is_eager=True,
+        callback=hold,
+        help="Import the classes outside of dglkgmix that a run names.",
+    )(command)
+
+
+def metric_option(command: Callable[..., T]) -> Callable[..., T]:
+    """Adds ``--metric``, which holds while the command runs."""
+
+    def hold(context: click.Context, parameter: click.Parameter, value: tuple[str, ...]) -> None:
+        if value:
+            from dglkgmix.evaluation.metrics import further, metric_named
+
+            context.with_resource(further(map(metric_named, value)))
+
+    return click.option(
+        "--metric",
+        multiple=True,
+        expose_value=False,
+        callback=hold,
+        metavar="MODULE:NAME",
+        help="Compute this metric of your own, too.",
+    )(command)
+
+
 def open_run(path: Path) -> Run:
     """The run in a folder; a line on standard error tells of one that has not finished."""
-    from dglkgmix.run import Run
+    from dglkgmix.runs.run import Run
 
     run = Run.open(path)
     if not run.finished:
@@ -121,87 +150,3 @@ def _shown(character: str) -> str:
     if control or character in BIDIRECTIONAL:
         return character.encode("unicode_escape").decode()
     return character
-
-
-def _parse_columns(
-    context: click.Context, parameter: click.Parameter, value: str | None
-) -> tuple[str, ...] | None:
-    if value is None:
-        return None
-    columns = tuple(column.strip() for column in value.split(","))
-    if len(columns) < 3 or "" in columns:
-        raise click.BadParameter(f"{value!r} is not at least three names with commas between them")
-    return columns
-
-
-def _parse_shares(
-    context: click.Context, parameter: click.Parameter, value: str | None
-) -> tuple[float, ...] | None:
-    if value is None:
-        return None
-    try:
-        shares = tuple(float(share) for share in value.split(","))
-    except ValueError:
-        shares = ()
-    if len(shares) != 3 or min(shares) < 0 or not math.isclose(sum(shares), 1, abs_tol=1e-6):
-        raise click.BadParameter(f"{value!r} is not three shares that add up to 1")
-    return shares
-
-
-def _parse_delimiter(
-    context: click.Context, parameter: click.Parameter, value: str | None
-) -> str | None:
-    if value is None:
-        return None
-    delimiter = DELIMITERS.get(value, value)
-    if len(delimiter) != 1:
-        raise click.BadParameter(f"{value!r} is neither one character nor tab, comma or space")
-    return delimiter
-
-
-_SOURCE_OPTIONS = [
-    click.option(
-        "--columns",
-        callback=_parse_columns,
-        metavar="A,B,C",
-        help="What the columns hold, in order (_ to ignore one); where they have names, the names "
-        "of head, relation and tail. [default: head,relation,tail]",
-    ),
-    click.option(
-        "--header", is_flag=True, default=None, help="The first row holds the columns' names."
-    ),
-    click.option(
-        "--delimiter",
-        callback=_parse_delimiter,
-        metavar="CHAR",
-        help="What separates fields: a character, tab, comma or space. [default: by file name]",
-    ),
-    click.option(
-        "--format",
-        type=click.Choice(FORMATS),
-        help="How the file is written. [default: by file name]",
-    ),
-    click.option(
-        "--strip", is_flag=True, default=None, help="Remove white space around every name."
-    ),
-    click.option(
-        "--normalize",
-        type=click.Choice(["nfc", "nfkc"]),
-        help="Bring names to a Unicode form, so that é is one name however it is composed. "
-        "[default: names to the letter]",
-    ),
-    click.option(
-        "--shares",
-        callback=_parse_shares,
-        metavar="A,B,C",
-        help="Shares of train, valid and test of one file. [default: 0.8,0.1,0.1]",
-    ),
-    click.option(
-        "--split-seed", type=int, help="Seed of that split, never the training's. [default: 0]"
-    ),
-    click.option(
-        "--split-mirrors",
-        type=click.Choice(["together", "apart"]),
-        help="Whether (h, r, t) and (t, r, h) come into one split. [default: together]",
-    ),
-]

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from dglkgmix.cli.common import emit_json, json_option, open_run
+from dglkgmix.cli.common import emit_json, json_option, metric_option, open_run, trust_option
 from dglkgmix.errors import ConfigError, DataError
 from dglkgmix.paths import path_of
 
 if TYPE_CHECKING:
     from dglkgmix.evaluation.rank_table import RankTable
-    from dglkgmix.run import Run
+    from dglkgmix.runs.run import Run
 
 
 @click.command(
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 )
 @click.option("--bins", default="1,10,50", metavar="A,B,…", help="Edges of the degree bins.")
 @json_option
+@metric_option
+@trust_option
 def compare(runs: tuple[str, ...], *, split: str, bins: str, as_json: bool) -> None:
     """Compare every further RUN with the first, the baseline, on the same triples.
 

@@ -12,8 +12,6 @@ from dglkgmix.cli.evaluate_page import EMPTY, bin_labels, number
 if TYPE_CHECKING:
     from dglkgmix.kg.degrees import DegreeBins
 
-METRICS = {"mrr": "MRR", "hits@1": "Hits@1", "hits@10": "Hits@10"}
-
 
 def page(
     baseline: str,
@@ -23,6 +21,8 @@ def page(
     seeds: Mapping[str, int],
 ) -> str:
     """One run against the baseline."""
+    from dglkgmix.evaluation.metrics import METRICS
+
     run = entry["run"]
     triples = entry["overall"]["mrr"]["triples"]
     title = (
@@ -31,8 +31,8 @@ def page(
     )
     heading = ["", "", "queries", "baseline", "run", "difference", "95 % interval", "p"]
     rows = [heading]
-    for metric, label in METRICS.items():
-        rows.append([label, "overall", *_cells(entry["overall"][metric])])
+    for metric in entry["overall"]:
+        rows.append([METRICS[metric].title, "overall", *_cells(entry["overall"][metric])])
         rows += [
             ["", name, *_cells(entry["bins"][key][metric])]
             for key, name in zip(bins.names, bin_labels(bins), strict=True)

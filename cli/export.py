@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from dglkgmix.cli.common import open_run, printable
+from dglkgmix.cli.common import open_run, printable, trust_option
 from dglkgmix.cli.outputs import IN, OUT_FOLDER, overwrite_option
 from dglkgmix.errors import ConfigError
 
@@ -25,6 +25,7 @@ from dglkgmix.errors import ConfigError
 )
 @click.option("--out", required=True, type=OUT_FOLDER, help="Folder.")
 @overwrite_option("files of an earlier export")
+@trust_option
 def export(run: Path, *, form: str, out: Path, overwrite: bool) -> None:
     """Write the entity and relation vectors of RUN with their names.
 

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dglkgmix.cli.columns import aligned
-from dglkgmix.cli.common import emit_json, json_option, open_run, printable
+from dglkgmix.cli.common import emit_json, json_option, open_run, printable, trust_option
 from dglkgmix.cli.outputs import IN, IN_FILE, OUT_FILE, check_new, overwrite_option
 from dglkgmix.errors import ConfigError, UnknownNameError
 
 if TYPE_CHECKING:
     from dglkgmix.kg.options import ReadOptions
-    from dglkgmix.prediction import Prediction, Predictor, Query
+    from dglkgmix.prediction.answers import Prediction, Predictor, Query
 
 
 @click.command(
@@ -48,6 +48,7 @@ if TYPE_CHECKING:
 @overwrite_option("an existing file of answers")
 @click.option("--bins", default="1,10,50", metavar="A,B,…", help="Edges of the degree bins.")
 @json_option
+@trust_option
 def predict(
     run: Path,
     *,
@@ -65,12 +66,13 @@ def predict(
 ) -> None:
     """Complete a triple: give two of --head, --relation and --tail, get the third.
 
-    Each answer comes with the model's score; a probability, calibrated on validation triples and
-    as many false ones: it tells answers apart, and overstates each where true ones are rarer; and
+    Each answer comes with the model's score; the probability that it is among the facts held out
+    for its query, as found on validation queries: a lower bound, as facts that nobody recorded
+    count as wrong there, and only for the first 20 answers that train and valid do not hold; and
     its degree: how many training triples lead to it by the relation.
     """
     from dglkgmix.kg.degrees import DegreeBins
-    from dglkgmix.prediction import Query
+    from dglkgmix.prediction.answers import Query
 
     if as_json and out is not None:
         raise ConfigError("--json prints answers and --out writes them to a file: choose one")
@@ -100,10 +102,6 @@ def _same(out: Path | None, queries: Path) -> bool:
     return out is not None and out.resolve() == queries.resolve()
 
 
-# Validation triples below which a fitted probability may be anything.
-_FEW = 50
-
-
 def _many(
     run: Path,
     queries: Path,
@@ -114,7 +112,7 @@ def _many(
     bins: Any,
     skip_unknown: bool,
 ) -> None:
-    from dglkgmix.prediction_files import read_queries, unknown_names
+    from dglkgmix.prediction.files import read_queries, unknown_names
 
     if out is None:
         raise ConfigError("--queries needs --out FILE: where the answers go")
@@ -139,13 +137,13 @@ def _many(
 
 def _as_read(query: Query, reading: ReadOptions) -> Query:
     """The query with its names as the run's triples were read, stripped for one."""
-    from dglkgmix.prediction import Query
+    from dglkgmix.prediction.answers import Query
 
     return Query(**{role: reading.name(name) for role, name in query.given.items()})
 
 
 def _tell_unknown(path: Path, unknown: dict[str, list[str]], share: str, *, skip: bool) -> None:
-    from dglkgmix.prediction_files import MOST_SHOWN
+    from dglkgmix.prediction.files import MOST_SHOWN
 
     lines = []
     for what, places in list(unknown.items())[:MOST_SHOWN]:
@@ -162,21 +160,23 @@ def _tell_unknown(path: Path, unknown: dict[str, list[str]], share: str, *, skip
 
 def _predictor(path: Path, bins: Any, out: Path | None) -> tuple[Predictor, ReadOptions]:
     """What answers, and how the run's names were read."""
+    from dglkgmix.evaluation.list_probability import FEWEST
     from dglkgmix.evaluation.model_scorer import ModelScorer
     from dglkgmix.kg.options import ReadOptions
-    from dglkgmix.prediction import Predictor
-    from dglkgmix.prediction_files import check_ending
+    from dglkgmix.prediction.answers import Predictor
+    from dglkgmix.prediction.files import check_ending
 
     if out is not None:
         check_ending(out)
     run = open_run(path)
-    if 0 < len(run.kg.valid) < _FEW:
+    listed = run.list_probability()
+    if listed is None:
         click.echo(
-            f"Warning: probabilities were fitted on {len(run.kg.valid)} validation triples, "
-            "too few to be taken at their word",
+            f"Warning: no probabilities: fitting them takes {FEWEST} validation facts among the "
+            "first answers of their queries",
             err=True,
         )
-    predictor = Predictor(run.kg, ModelScorer(run.model), run.calibration(), bins)
+    predictor = Predictor(run.kg, ModelScorer(run.model), listed, bins)
     return predictor, ReadOptions(**run.config.data.reading)
 
 
@@ -186,7 +186,7 @@ def _warn(prediction: Prediction) -> None:
 
 
 def _write(out: Path, predictions: list[Prediction], numbers: list[int]) -> None:
-    from dglkgmix.prediction_files import write_answers
+    from dglkgmix.prediction.files import write_answers
 
     write_answers(out, predictions, numbers)
     answers = sum(len(prediction.answers) for prediction in predictions)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from dglkgmix.cli.common import open_run, printable
+from dglkgmix.cli.common import metric_option, open_run, printable, trust_option
 from dglkgmix.cli.outputs import IN, OUT_FILE, check_new, overwrite_option
 
 
@@ -24,6 +24,8 @@ from dglkgmix.cli.outputs import IN, OUT_FILE, check_new, overwrite_option
 @click.option("--split", type=click.Choice(["test", "valid"]), default="test", help="What to rank.")
 @click.option("--bins", default="1,10,50", metavar="A,B,…", help="Edges of the degree bins.")
 @overwrite_option("an existing file")
+@metric_option
+@trust_option
 def report(runs: tuple[Path, ...], out: Path, *, split: str, bins: str, overwrite: bool) -> None:
     """Write a page about RUNS: data, bias, results by degree, tests, examples, settings.
 

@@ -15,92 +15,31 @@ from dglkgmix.cli.common import (
     load_source,
     printable,
     source_options,
+    trust_option,
     warn_of_mirrors,
 )
+from dglkgmix.cli.options import flags
 from dglkgmix.cli.outputs import IN_FILE, OUT, OUT_FOLDER, NonEmpty, check_text
+from dglkgmix.cli.threads import use_free_cores
+from dglkgmix.config.classes import admit
+from dglkgmix.config.settings import OPTIONS, READING, TRAINING
 from dglkgmix.errors import ConfigError, PeerError
 
 if TYPE_CHECKING:
+    from dglkgmix.config import Config
     from dglkgmix.files import RunFolder
     from dglkgmix.kg.graph import KnowledgeGraph
-    from dglkgmix.training.config import Config
-    from dglkgmix.training.results import Result
-    from dglkgmix.world import World
-
-
-_DECODERS = ["conve", "tucker", "distmult", "complex", "rescal", "transe"]
-_STRATEGIES = ["standard", "mixup", "oversample", "reweight", "focal", "logit-adjustment"]
+    from dglkgmix.processes import Processes
+    from dglkgmix.runs.results import Result
 
 
 @click.command(
-    cls=processes.Repeatable,
     epilog="Example: dglkgmix train world --strategy mixup --out runs/world-mixup",
     context_settings={"show_default": True},
 )
 @click.argument("source", required=False)
 @click.option("--out", type=OUT, help="Run folder to write.")
-@click.option("--model", type=click.Choice(_DECODERS), help="Decoder. [default: conve]")
-@click.option(
-    "--encoder", type=click.Choice(["lookup", "rgcn"]), help="Encoder in front. [default: lookup]"
-)
-@click.option(
-    "--strategy",
-    type=click.Choice(_STRATEGIES),
-    help="What to do about degree bias. [default: standard]",
-)
-@click.option(
-    "--regime",
-    type=click.Choice(["1-n", "1-k"]),
-    help="Score against all entities (1-n) or sampled negatives (1-k). [default: 1-n]",
-)
-@click.option("--epochs", type=int, help="Most epochs of every stage. [default: by graph size]")
-@click.option(
-    "--batch-size",
-    type=int,
-    help="Queries (1-n) or triples (1-k) of a batch. [default: by graph size]",
-)
-@click.option(
-    "--lr",
-    type=float,
-    help="Learning rate. [default: Adam: 0.003 below 25,000 training triples, else 0.001; "
-    "Adagrad: 0.01]",
-)
-@click.option(
-    "--loss",
-    type=click.Choice(["bce", "ce"]),
-    help="Binary or softmax cross-entropy. [default: bce]",
-)
-@click.option("--threshold", type=int, help="Treat tail-relation degrees below it. [default: 5]")
-@click.option("--partners", type=int, help="Mixing partners of each such triple. [default: 5]")
-@click.option(
-    "--partner-rule",
-    type=click.Choice(["any", "strict"]),
-    help="strict: partners with another head and relation. [default: any]",
-)
-@click.option("--synthetic-weight", type=float, help="Weight of the mixup loss. [default: 1]")
-@click.option("--alpha", type=float, help="Mix with λ ~ Beta(α, α). [default: 1]")
-@click.option("--fixed-lambda", type=float, help="One λ instead of draws; 1 is the control.")
-@click.option(
-    "--pretrain/--no-pretrain", default=None, help="Train in two stages. [default: for mixup]"
-)
-@click.option(
-    "--pretrained",
-    type=NonEmpty(),
-    metavar="RUN",
-    help="Take embeddings of RUN for the first stage.",
-)
-@click.option("--swa/--no-swa", default=None, help="Weight averaging. [default: for mixup]")
-@click.option(
-    "--validate-every", type=int, help="Epochs between validations. [default: by graph size]"
-)
-@click.option("--patience", type=int, help="Validations without a new best. [default: 10]")
-@click.option("--device", help="auto, cpu, cuda, cuda:1 … [default: auto]")
-@click.option(
-    "--precision",
-    type=click.Choice(["auto", "fp32", "bf16"]),
-    help="auto: bf16 where the hardware multiplies it. [default: auto]",
-)
-@click.option("--seed", type=int, help="Seed of everything but the split. [default: 0]")
+@flags(TRAINING.values())
 @click.option(
     "--recipe",
     type=NonEmpty(),
@@ -129,6 +68,7 @@ _STRATEGIES = ["standard", "mixup", "oversample", "reweight", "focal", "logit-ad
 @click.option("--quiet", is_flag=True, help="No progress on standard error.")
 @source_options
 @json_option
+@trust_option
 def train(**options: Any) -> None:
     """Train a model on SOURCE and evaluate it on validation and test triples.
 
@@ -143,11 +83,14 @@ def train(**options: Any) -> None:
         return
     if options["out"] is None:
         raise ConfigError("--out is missing: name the folder that the run is to be written to")
+    use_free_cores()
     try:
         if processes.are_to_be_started(options["processes"]):
             sys.exit(_in_processes(options))
-        with processes.one_of_all(options) as world:
-            _train(options, world)
+        with processes.one_of_all(options) as group:
+            result = (_resume if options["resume"] else _start)(options, group)
+            if group.main:
+                _print(result, options["as_json"])
     except KeyboardInterrupt:
         click.echo(
             f"Interrupted. What was complete is kept; go on with:\n  {_resuming(options)}",
@@ -168,11 +111,12 @@ def _check_resume(options: dict[str, Any]) -> None:
 
 
 def _in_processes(options: dict[str, Any]) -> int:
-    # A run records threads, which other processes must not take over in place of their part.
+    # A run records its threads; each process is to have a part of this machine's instead.
     told = any(key.partition("=")[0].strip() == "runtime.threads" for key in options["sets"])
     further = [] if told or not options["resume"] else ["--set", "runtime.threads=auto"]
+    arguments = [*click.get_current_context().obj.arguments, *further]
     try:
-        return processes.start(options["processes"], click.get_current_context(), *further)
+        return processes.start(options["processes"], arguments)
     except PeerError as error:
         raise PeerError(f"{error}. Complete states are kept: {_resuming(options)}") from None
 
@@ -184,24 +128,13 @@ def _resuming(options: dict[str, Any]) -> str:
     return f"{command} --processes {options['processes']}" if several else command
 
 
-def _train(options: dict[str, Any], world: World) -> None:
-    from dglkgmix.training import launch
-
-    if not options["resume"] and launch.restarted(options["out"], world):
-        # The same command, once more: the run has what recipe and file said.
-        options |= {"resume": True, "recipe": None, "config_file": None}
-    result = _resume(options, world) if options["resume"] else _start(options, world)
-    if world.main:
-        _print(result, options["as_json"])
-
-
-def _start(options: dict[str, Any], world: World) -> Result:
+def _start(options: dict[str, Any], group: Processes) -> Result:
     from dglkgmix.training import launch
 
     config = _assembled(options)
-    with world.main_first():  # A data set is fetched once.
+    with group.main_first():  # A data set is fetched once.
         kg = _read(config)
-    if world.main:
+    if group.main:
         warn_of_mirrors(kg)
     observers = _observers(options)
     return launch.train(
@@ -211,25 +144,26 @@ def _start(options: dict[str, Any], world: World) -> Result:
         overwrite=options["overwrite"],
         progress=_progress(options),
         observers=observers,
-        world=world,
+        processes=group,
     )
 
 
-def _resume(options: dict[str, Any], world: World) -> Result:
+def _resume(options: dict[str, Any], group: Processes) -> Result:
     """Go on; from the start where an earlier call was killed before it had written the inputs."""
-    from dglkgmix.training import launch, run_files
+    from dglkgmix.runs import run_files
+    from dglkgmix.training import launch
 
-    begun = world.agreed((options["out"] / "manifest.json").exists())
+    begun = group.gathered((options["out"] / "manifest.json").exists())[0]
     if options["source"] and not begun:
         _progress(options).message("Nothing to resume yet: starting from the beginning")
-        return _start(options, world)
-    with launch.opened(options["out"], world) as folder:
-        if options["source"] and not world.agreed(folder.has(run_files.CONFIG)):
+        return _start(options, group)
+    with launch.opened(options["out"], group) as folder:
+        if options["source"] and not group.gathered(folder.has(run_files.CONFIG))[0]:
             _progress(options).message("Nothing to resume yet: starting from the beginning")
             config = _assembled(options)
-            return _go_on(options, folder, _read(config), config, world)
+            return _go_on(options, folder, _read(config), config, group)
         config = _stored(options, folder)
-        return _go_on(options, folder, run_files.read_graph(folder), config, world)
+        return _go_on(options, folder, run_files.read_graph(folder), config, group)
 
 
 def _go_on(
@@ -237,7 +171,7 @@ def _go_on(
     folder: RunFolder,
     kg: KnowledgeGraph,
     config: Config,
-    world: World,
+    group: Processes,
 ) -> Result:
     from dglkgmix.training import launch
 
@@ -247,13 +181,13 @@ def _go_on(
         config,
         progress=_progress(options),
         observers=_observers(options),
-        world=world,
+        processes=group,
     )
 
 
 def _show_config(options: dict[str, Any]) -> None:
     """The settled configuration; without SOURCE, what depends on the graph stays "auto"."""
-    from dglkgmix.training.config_io import dumps
+    from dglkgmix.config.toml import dumps
     from dglkgmix.training.trainer import Trainer
 
     config = _assembled(options)
@@ -264,9 +198,9 @@ def _show_config(options: dict[str, Any]) -> None:
 
 def _assembled(options: dict[str, Any]) -> Config:
     """Defaults, then recipe, file, and flags and --set, the later ones winning."""
-    from dglkgmix.training.assembly import assemble
-    from dglkgmix.training.config import Config
-    from dglkgmix.training.config_io import load
+    from dglkgmix.config import Config
+    from dglkgmix.config.assembly import assemble
+    from dglkgmix.config.toml import load
 
     base = Config()
     if options["recipe"]:
@@ -280,21 +214,23 @@ def _assembled(options: dict[str, Any]) -> Config:
 
 def _stored(options: dict[str, Any], folder: RunFolder) -> Config:
     """The run's own configuration with what flags may change."""
-    from dglkgmix.training import run_files
-    from dglkgmix.training.assembly import resumed
+    from dglkgmix.config.assembly import resumed
+    from dglkgmix.runs import run_files
 
     for name in ("recipe", "config_file"):
         if options[name]:
             raise ConfigError(
                 "--resume takes the run's own settings: leave --recipe and --config out"
             )
-    return resumed(run_files.read_config(folder), _flags(options), options["sets"], strict=True)
+    given = _flags(options)
+    for key, value in given.items():
+        if value is not None and OPTIONS[key].classes:
+            admit(OPTIONS[key].classes, value)
+    return resumed(run_files.read_config(folder), given, options["sets"], strict=True)
 
 
 def _flags(options: dict[str, Any]) -> dict[str, Any]:
-    from dglkgmix.training.flags import READING, TRAINING
-
-    given = {option: options.get(flag) for flag, option in (TRAINING | READING).items()}
+    given = {made.key: options.get(flag) for flag, made in (TRAINING | READING).items()}
     return {"data.source": options["source"], **given}
 
 
@@ -319,7 +255,7 @@ def _progress(options: dict[str, Any]) -> Any:
 def _observers(options: dict[str, Any]) -> list[Any]:
     if not options["tensorboard"]:
         return []
-    from dglkgmix.training.history import TensorBoard
+    from dglkgmix.runs.history import TensorBoard
 
     check_text(options["tensorboard"], "--tensorboard")
     return [TensorBoard(options["tensorboard"])]

@@ -8,6 +8,7 @@ import click
 
 from dglkgmix.cli.common import emit_json, json_option, printable, source_options
 from dglkgmix.cli.outputs import OUT_FOLDER, NonEmpty, check_text, overwrite_option
+from dglkgmix.cli.threads import use_free_cores
 from dglkgmix.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -66,6 +67,7 @@ def tune(source: str | None, space: str, **options: Any) -> None:
       training.lr = { low = 1e-4, high = 1e-2, log = true }
       model.input_dropout = [0.1, 0.2, 0.3]
     """  # noqa: D301 - click reads the backspace
+    use_free_cores()
     from dglkgmix.experiments.space import space_text
 
     text = space_text(space)
@@ -82,12 +84,12 @@ def tune(source: str | None, space: str, **options: Any) -> None:
 
 
 def _search(text: str, source: str, where: str, options: dict[str, Any]) -> dict[str, Any]:
+    from dglkgmix.config.settings import READING
     from dglkgmix.experiments.space import parse_space
     from dglkgmix.experiments.tune import Search, search, starting_point
-    from dglkgmix.training.flags import READING
 
     space = parse_space(text, where)
-    given = {option: options[flag] for flag, option in READING.items() if options[flag] is not None}
+    given = {o.key: options[flag] for flag, o in READING.items() if options[flag] is not None}
     data = {"data.source": source, **given}
     plan = Search(
         starting_point(space, data, options["recipe"], options["sets"]),

@@ -10,29 +10,29 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from dglkgmix.config import Config
     from dglkgmix.estimator.completer import KGCompleter
     from dglkgmix.evaluation.rank_table import RankTable
     from dglkgmix.kg.degrees import DegreeBins
     from dglkgmix.kg.graph import KnowledgeGraph
     from dglkgmix.kg.sources import load
     from dglkgmix.models.link_predictor import LinkPredictor
-    from dglkgmix.prediction import Predictor
-    from dglkgmix.run import Run
-    from dglkgmix.training.config import Config
+    from dglkgmix.prediction.answers import Predictor
+    from dglkgmix.runs.run import Run
     from dglkgmix.training.launch import train
 
 __version__ = "0.1.0"
 
 # Public name to module.
 _EXPORTS = {
-    "Config": "dglkgmix.training.config",
+    "Config": "dglkgmix.config",
     "DegreeBins": "dglkgmix.kg.degrees",
     "KGCompleter": "dglkgmix.estimator.completer",
     "KnowledgeGraph": "dglkgmix.kg.graph",
     "LinkPredictor": "dglkgmix.models.link_predictor",
-    "Predictor": "dglkgmix.prediction",
+    "Predictor": "dglkgmix.prediction.answers",
     "RankTable": "dglkgmix.evaluation.rank_table",
-    "Run": "dglkgmix.run",
+    "Run": "dglkgmix.runs.run",
     "load": "dglkgmix.kg.sources",
     "train": "dglkgmix.training.launch",
 }

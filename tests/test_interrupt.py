@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from dglkgmix.cli.main import main
-from dglkgmix.run import Run
+from dglkgmix.runs.run import Run
 from tests.reliability.training import SMALL, write_source
 
 TRAIN = (*SMALL, "--epochs=8", "--set=pretrain.epochs=4")

@@ -10,10 +10,10 @@ import pytest
 
 from dglkgmix import Config, KnowledgeGraph, load, train
 from dglkgmix.cli.main import main
+from dglkgmix.config.toml import apply_overrides, dumps, loads
 from dglkgmix.errors import ConfigError
 from dglkgmix.paths import path_of, read_utf8, readable
-from dglkgmix.run import Run
-from dglkgmix.training.config_io import apply_overrides, dumps, loads
+from dglkgmix.runs.run import Run
 from tests.conftest import ROOT
 
 ROWS = [(f"\u0141{i % 8}", "r", f"\u0141{(i * 3 + 1) % 8}") for i in range(16)]

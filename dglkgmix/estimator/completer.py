@@ -1,7 +1,8 @@
-"""KGCompleter: fit on triples, predict tails, with scikit-learn's manners."""
+"""KGCompleter: a scikit-learn-compatible estimator; fit on triples, predict tails."""
 
 from __future__ import annotations
 
+import inspect
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,6 +13,7 @@ import torch
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from dglkgmix.config.settings import TRAINING
 from dglkgmix.errors import ConfigError, DataError, UnknownNameError
 from dglkgmix.estimator import ranks as ranking
 from dglkgmix.estimator.columns import (
@@ -22,7 +24,6 @@ from dglkgmix.estimator.columns import (
     split_columns,
     with_tails,
 )
-from dglkgmix.estimator.defaults import parameter_defaults
 from dglkgmix.estimator.holdout import hold_out
 from dglkgmix.estimator.options import from_config, to_config
 from dglkgmix.estimator.packed import PackedRun
@@ -40,7 +41,9 @@ class TopK(NamedTuple):
         tails: (n, k) object, names as in ``classes_``; None where fewer than k were left. With k
             above the number of entities E there are E columns, all the answers there are.
         scores: (n, k) float, NaN there.
-        probabilities: (n, k) float, calibrated; NaN there, and everywhere without validation.
+        probabilities: (n, k) float, that the answer is among held-out facts of its query: a lower
+            bound of that it is true. NaN there, for facts of ``fit``, after the first 20 other
+            answers, and everywhere with too few held-out triples to fit it.
     """
 
     tails: Array
@@ -66,7 +69,7 @@ class KGCompleter(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             a fold of a cross-validation: "tie" ranks their queries as if all candidates scored
             the same, "error" refuses them. Predictions always refuse them.
         config: any other option: a dictionary of tables, ``{"model": {"entity_dim": 64}}``, a
-            :class:`dglkgmix.training.config.Config` or the path of a TOML file. Parameters that
+            :class:`dglkgmix.config.Config` or the path of a TOML file. Parameters that
             differ from their defaults win.
         verbose: show progress on standard error.
 
@@ -74,66 +77,15 @@ class KGCompleter(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         classes_: (E,) entities in ascending order: the columns of ``predict_proba``.
         relations_: (R,) relations in ascending order.
         history_: one dictionary an epoch.
-        run_: the training as a :class:`dglkgmix.run.Run`.
+        run_: the training as a :class:`dglkgmix.runs.run.Run`.
         n_features_in_, feature_names_in_: of the X that ``fit`` was given.
     """
 
-    def __init__(
-        self,
-        *,
-        model: str = "conve",
-        encoder: str = "lookup",
-        strategy: str = "standard",
-        regime: str = "1-n",
-        epochs: int | str = "auto",
-        batch_size: int | str = "auto",
-        lr: float | str = "auto",
-        loss: str = "bce",
-        threshold: int = 5,
-        partners: int = 5,
-        partner_rule: str = "any",
-        synthetic_weight: float = 1.0,
-        alpha: float = 1.0,
-        fixed_lambda: float | str = "none",
-        pretrain: bool | str = "auto",
-        pretrained: str = "",
-        swa: bool | str = "auto",
-        validate_every: int | str = "auto",
-        patience: int = 10,
-        device: str = "auto",
-        precision: str = "auto",
-        seed: int = 0,
-        validation: float = 0.1,
-        unseen: str = "tie",
-        config: Any = None,
-        verbose: bool = False,
-    ) -> None:
-        self.model = model
-        self.encoder = encoder
-        self.strategy = strategy
-        self.regime = regime
-        self.epochs = epochs
-        self.batch_size = batch_size
-        self.lr = lr
-        self.loss = loss
-        self.threshold = threshold
-        self.partners = partners
-        self.partner_rule = partner_rule
-        self.synthetic_weight = synthetic_weight
-        self.alpha = alpha
-        self.fixed_lambda = fixed_lambda
-        self.pretrain = pretrain
-        self.pretrained = pretrained
-        self.swa = swa
-        self.validate_every = validate_every
-        self.patience = patience
-        self.device = device
-        self.precision = precision
-        self.seed = seed
-        self.validation = validation
-        self.unseen = unseen
-        self.config = config
-        self.verbose = verbose
+    def __init__(self, **params: Any) -> None:
+        given = inspect.signature(type(self)).bind(**params)
+        given.apply_defaults()
+        for name, value in given.arguments.items():
+            setattr(self, name, value)
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> KGCompleter:
         """Train on triples.
@@ -148,7 +100,7 @@ class KGCompleter(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             DataError: X, y or the weights are not what is described here.
             ConfigError: a parameter that makes no sense, by name.
         """
-        config = to_config(self.get_params(deep=False), parameter_defaults(type(self)))
+        config = to_config(self.get_params(deep=False))
         self._check_own()
         columns = self._fit_columns(X, y)
         self.classes_ = Names.of(columns[0], columns[2], what="entities").values
@@ -195,9 +147,11 @@ class KGCompleter(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return found
 
     def predict_proba(self, X: Any) -> Array:
-        """Probability (n, E) that each triple holds, by Platt scaling on the held-out triples.
+        """Probability (n, E) of each triple against a random false one, by Platt scaling.
 
-        A query may have many true tails: rows do not sum to 1.
+        Fitted on held-out triples and as many false ones. The best answers of a query are no random
+        ones, and fewer of them are true than it says: for these use :meth:`top_k`. A query may have
+        many true tails: rows do not sum to 1.
 
         Raises:
             ConfigError: there were no held-out triples (``validation=0``).
@@ -223,6 +177,7 @@ class KGCompleter(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             raise ConfigError(f"k must be at least 1, not {k}: it is the number of answers")
         shape = len(heads), min(k, len(self.classes_))
         tails, values = np.full(shape, None, dtype=object), np.full(shape, np.nan)
+        chances, listed = np.full(shape, np.nan), self.run_.list_probability()
         for rows, block in self._blocks(heads, relations):
             scores = torch.from_numpy(block)
             if new_only:
@@ -233,8 +188,10 @@ class KGCompleter(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             left = np.isfinite(best)
             tails[rows][left] = self.classes_[places[left]]
             values[rows][left] = best[left]
-        platt = self.run_.calibration()
-        chances = np.full_like(values, np.nan) if platt is None else platt.probability(values)
+            if listed is not None:
+                asked = self.run_.kg, heads[rows], relations[rows]
+                found = np.take_along_axis(listed.of_entities(*asked, scores), places, 1)
+                chances[rows] = np.where(left, found, np.nan)
         return TopK(tails, values, chances)
 
     def rank(self, X: Any, y: Any = None) -> Array:
@@ -306,15 +263,17 @@ class KGCompleter(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.run_.write(run, overwrite=overwrite)
 
     @classmethod
-    def from_run(cls, run: str | Path) -> KGCompleter:
+    def from_run(cls, run: str | Path, *, trust: bool = False) -> KGCompleter:
         """A fitted estimator from a run folder: of :meth:`save`, or of the command line.
 
         Names of a run of the command line are strings; else they are of ``fit``'s kind.
 
+        ``trust`` lets the run name a class outside of dglkgmix that is not imported yet.
+
         Raises:
             CheckpointError: no run, a damaged one, or one that has not finished.
         """
-        packed = PackedRun.pack(run)
+        packed = PackedRun.pack(run, trust=trust)
         completer = cls(**from_config(packed.config), config=packed.config)
         kinds = packed.input_kinds
         completer.classes_ = Names.stored(packed.kg.entities, kinds["entities"]).values
@@ -412,3 +371,18 @@ class KGCompleter(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         tags.input_tags.categorical = True
         tags.target_tags.required = False
         return tags
+
+
+def _constructor() -> inspect.Signature:
+    """The parameters that scikit-learn and ``help`` see: options with a flag, and our own."""
+    defaults = {name: option.default for name, option in TRAINING.items()}
+    defaults |= {"validation": 0.1, "unseen": "tie", "config": None, "verbose": False}
+    parameters = [inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)]
+    parameters += [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default)
+        for name, default in defaults.items()
+    ]
+    return inspect.Signature(parameters)
+
+
+KGCompleter.__init__.__signature__ = _constructor()  # type: ignore[attr-defined]

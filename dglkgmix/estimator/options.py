@@ -6,44 +6,45 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from dglkgmix.config import Config
+from dglkgmix.config.assembly import assemble
+from dglkgmix.config.settings import OPTIONS, TRAINING
+from dglkgmix.config.toml import load, merge, set_option
 from dglkgmix.errors import ConfigError
-from dglkgmix.training.assembly import assemble
-from dglkgmix.training.config import Config
-from dglkgmix.training.config_io import load, merge
-from dglkgmix.training.flags import TRAINING
 
 
-def to_config(params: Mapping[str, Any], defaults: Mapping[str, Any]) -> Config:
+def to_config(params: Mapping[str, Any]) -> Config:
     """``params["config"]``, then the parameters that differ from their defaults.
 
     Raises:
         ConfigError: an unknown option or a value that makes no sense, by name.
     """
     given = {
-        option: _plain(params[name]) if params[name] != defaults[name] else None
-        for name, option in TRAINING.items()
+        made.key: _plain(params[name]) if params[name] != made.default else None
+        for name, made in TRAINING.items()
     }
-    return assemble(_base(params["config"]), given)
+    start = Config()
+    # Classes first: the configuration may set options that only they have.
+    for key, made in OPTIONS.items():
+        if made.classes and given[key] is not None:
+            start = set_option(start, key, given[key])
+    return assemble(_base(params["config"], start), given)
 
 
 def from_config(config: Config) -> dict[str, Any]:
     """Parameters that say what ``config`` says."""
-    values = {}
-    for name, option in TRAINING.items():
-        table, key = option.split(".")
-        values[name] = getattr(getattr(config, table), key)
-    return values
+    return {name: config.value(made.key) for name, made in TRAINING.items()}
 
 
-def _base(config: Any) -> Config:
+def _base(config: Any, start: Config) -> Config:
     if config is None:
-        return Config()
+        return start
     if isinstance(config, Config):
         return config
     if isinstance(config, Mapping):
-        return merge(Config(), config, where="config")
+        return merge(start, config, where="config")
     if isinstance(config, str | Path):
-        return load(config)
+        return load(config, start)
     raise ConfigError(
         "config must be a Config, a dictionary of tables or the path of a TOML file, "
         f"not a {type(config).__name__}"

@@ -8,8 +8,8 @@ from typing import Any
 
 from dglkgmix.errors import CheckpointError
 from dglkgmix.files import RunFolder
-from dglkgmix.run import Run
-from dglkgmix.training import run_files
+from dglkgmix.runs import run_files
+from dglkgmix.runs.run import Run
 
 INPUT = "input.json"
 
@@ -49,14 +49,15 @@ class PackedRun(Run):
     folder: PackedFolder  # type: ignore[assignment]
 
     @classmethod
-    def pack(cls, path: str | Path) -> PackedRun:
-        """The finished run in the folder ``path``.
+    def pack(cls, path: str | Path, *, trust: bool = False) -> PackedRun:
+        """The finished run in the folder ``path``; ``trust`` as for :meth:`Run.open`.
 
         Raises:
             CheckpointError: no run, a damaged one, or one that has not finished.
         """
         with RunFolder.open(path) as folder:
             run = cls(PackedFolder.pack(folder))  # type: ignore[arg-type]
+        run.trust = trust
         _ = run.metrics  # An unfinished run says so now.
         return run
 
@@ -89,4 +90,5 @@ class PackedRun(Run):
                 folder.write(name, data)
 
     def __getstate__(self) -> dict[str, object]:
-        return {"folder": self.folder, "device": self.device}
+        # What unpickles it runs code anyway.
+        return {"folder": self.folder, "device": self.device, "trust": True}

@@ -1,14 +1,19 @@
 """Metrics of a rank table, grouped in any way; each group with its number of queries.
 
-All are means over queries, never over batches (method, Evaluation).
+They are made of queries, never of batches (method, Evaluation).
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dglkgmix.config.classes import import_named
+from dglkgmix.errors import ConfigError
 from dglkgmix.evaluation.rank_table import RankTable
 
 if TYPE_CHECKING:
@@ -17,18 +22,97 @@ if TYPE_CHECKING:
 
 Metrics = dict[str, Any]
 Array = np.ndarray[Any, Any]
-HITS = (1, 3, 10)
 TIES = {"realistic": "rank", "optimistic": "rank_optimistic", "pessimistic": "rank_pessimistic"}
 # Bordes et al. (2013): an end with this many partners or more on average is "many".
 MANY = 1.5
 RELATION_CLASSES = ("1-1", "1-n", "n-1", "n-n", "unseen")
 
 
+@dataclass(frozen=True)
+class Metric:
+    """One metric of filtered ranks; ``METRICS`` holds those that are computed and shown.
+
+    Attributes:
+        name: its key in JSON.
+        title: its column.
+        values: makes (Q,) values of (Q,) ranks.
+        summary: one figure of a group's values; None for their mean.
+        tested: whether settings are compared by it; only means can be.
+        style: how a figure is shown.
+        low_is_good: whether the lowest figure is the best.
+    """
+
+    name: str
+    title: str
+    values: Callable[[Array], Array]
+    summary: Callable[[Array], float] | None = None
+    tested: bool = False
+    style: str = "{:.4f}"
+    low_is_good: bool = False
+
+
+def hits(k: int, *, tested: bool = False) -> Metric:
+    """Hits@k: the share of ranks of at most k."""
+
+    def values(ranks: Array) -> Array:
+        return (ranks <= k).astype(float)
+
+    return Metric(f"hits@{k}", f"Hits@{k}", values, tested=tested)
+
+
+METRICS = {
+    metric.name: metric
+    for metric in (
+        Metric("mrr", "MRR", lambda ranks: 1 / ranks, tested=True),
+        Metric("mr", "mean rank", lambda ranks: ranks, style="{:,.1f}", low_is_good=True),
+        hits(1, tested=True),
+        hits(3),
+        hits(10, tested=True),
+    )
+}
+
+
+def metric_named(path: str) -> Metric:
+    """The metric that ``module:name`` stands for.
+
+    Raises:
+        ConfigError: it cannot be imported, or is not a :class:`Metric`.
+    """
+    found = import_named(path)
+    if not isinstance(found, Metric):
+        raise ConfigError(f"{path} is not a dglkgmix.evaluation.metrics.Metric")
+    return found
+
+
+@contextmanager
+def further(metrics: Iterable[Metric]) -> Iterator[None]:
+    """Within it, these metrics are computed and shown, too.
+
+    Raises:
+        ConfigError: a name that a metric has already.
+    """
+    added: list[str] = []
+    try:
+        for metric in metrics:
+            if metric.name in METRICS or metric.name in ("amri", "queries", "groups"):
+                raise ConfigError(f"there is a metric {metric.name!r} already: take another name")
+            METRICS[metric.name] = metric
+            added.append(metric.name)
+        yield
+    finally:
+        for name in added:
+            del METRICS[name]
+
+
+def columns() -> list[Metric]:
+    """The metrics in the order of tables: shares first, then ranks."""
+    return sorted(METRICS.values(), key=lambda metric: metric.style != Metric.style)
+
+
 def per_query(table: RankTable, ties: str = "realistic") -> dict[str, Array]:
-    """(Q,) arrays whose means are the metrics: mrr, mr, hits@k; and expected, of E[MR]."""
+    """(Q,) values of every metric; and ``expected``, whose mean is E[MR]."""
     ranks = table[TIES[ties]]
-    values = {"mrr": 1 / ranks, "mr": ranks}
-    values |= {f"hits@{k}": (ranks <= k).astype(float) for k in HITS}
+    values = {name: metric.values(ranks) for name, metric in METRICS.items()}
     return values | {"expected": (table["candidates"] + 1) / 2}
 
 
@@ -92,7 +176,7 @@ def macro(table: RankTable, over: str) -> Metrics:
     """
     groups = _query_codes(table) if over == "queries" else table.codes(["relation"])
     count = int(groups.max()) + 1 if len(groups) else 0
-    means = _means(per_query(table), groups, count)
+    means = _summaries(per_query(table), groups, count)
     found = _metrics(
         {name: float(column.mean()) if count else 0.0 for name, column in means.items()}, len(table)
     )
@@ -159,7 +243,7 @@ def _query_codes(table: RankTable) -> Array:
 
 
 def _grouped(table: RankTable, groups: Array, count: int, ties: str = "realistic") -> list[Metrics]:
-    means = _means(per_query(table, ties), groups, count)
+    means = _summaries(per_query(table, ties), groups, count)
     queries = np.bincount(groups, minlength=count)
     return [
         _metrics({name: float(column[i]) for name, column in means.items()}, int(queries[i]))
@@ -167,17 +251,25 @@ def _grouped(table: RankTable, groups: Array, count: int, ties: str = "realistic
     ]
 
 
-def _means(values: dict[str, Array], groups: Array, count: int) -> dict[str, Array]:
-    size = np.maximum(np.bincount(groups, minlength=count), 1)
-    return {n: np.bincount(groups, weights=v, minlength=count) / size for n, v in values.items()}
+def _summaries(values: dict[str, Array], groups: Array, count: int) -> dict[str, Array]:
+    """(count,) figures of each metric: of a group without queries 0, which is not shown."""
+    size = np.bincount(groups, minlength=count)
+    found = {}
+    for name, column in values.items():
+        summary = METRICS[name].summary if name in METRICS else None
+        if summary is None:
+            found[name] = np.bincount(groups, weights=column, minlength=count) / np.maximum(size, 1)
+        else:
+            parts = [column[groups == i] for i in range(count)]
+            found[name] = np.array([summary(part) if len(part) else 0.0 for part in parts])
+    return found
 
 
 def _metrics(means: dict[str, float], queries: int) -> Metrics:
     """Means with the adjusted mean rank index; all None where there are no queries."""
-    names = ("mrr", "mr", *(f"hits@{k}" for k in HITS))
     if not queries:
-        return dict.fromkeys((*names, "amri")) | {"queries": 0}
+        return dict.fromkeys((*METRICS, "amri")) | {"queries": 0}
     expected = means["expected"]
     # With a single candidate each, every rank is 1 and the index says nothing.
     amri = 1 - (means["mr"] - 1) / (expected - 1) if expected > 1 else None
-    return {name: means[name] for name in names} | {"amri": amri, "queries": queries}
+    return {name: means[name] for name in METRICS} | {"amri": amri, "queries": queries}

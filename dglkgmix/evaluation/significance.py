@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dglkgmix.evaluation.alignment import align, triples
-from dglkgmix.evaluation.metrics import bin_of, per_query
+from dglkgmix.evaluation.metrics import METRICS, bin_of, per_query
 from dglkgmix.evaluation.rank_table import RankTable
 
 if TYPE_CHECKING:
     from dglkgmix.kg.degrees import DegreeBins
 
 Array = np.ndarray[Any, Any]
-METRICS = ("mrr", "hits@1", "hits@10")
 RESAMPLES = 2000
 LEVEL = 0.95
 # Resampling weights held at once.
@@ -38,10 +37,10 @@ def compare(
     query's reciprocal rank is averaged first.
 
     Returns:
-        ``overall.<metric>`` and ``bins.<name>.<metric>`` for mrr, hits@1 and hits@10, each with
-        a, b, difference (b − a), ci_low, ci_high (of the difference, 95 %), p_value, queries,
-        triples, and a_sd and b_sd over seeds (None for one). p-values of bins are
-        Holm-corrected over the bins. None for what an empty bin cannot tell.
+        ``overall.<metric>`` and ``bins.<name>.<metric>`` for the tested metrics, each with a, b,
+        difference (b − a), ci_low, ci_high (of the difference, 95 %), p_value, queries, triples,
+        and a_sd and b_sd over seeds (None for one). p-values of bins are Holm-corrected over the
+        bins. None for what an empty bin cannot tell.
 
     Raises:
         DataError: the tables come from different data.
@@ -54,6 +53,11 @@ def compare(
     by_bin = {name: pair.test(groups == i) for i, name in enumerate(bins.names)}
     _correct(by_bin)
     return {"overall": pair.test(np.ones(len(groups), dtype=bool)), "bins": by_bin}
+
+
+def tested() -> list[str]:
+    """The metrics that settings are compared by."""
+    return [name for name, metric in METRICS.items() if metric.tested]
 
 
 def mrr_intervals(
@@ -78,8 +82,9 @@ class _Pair:
     def __init__(
         self, a: Sequence[dict[str, Array]], b: Sequence[dict[str, Array]], unit: Array, seed: int
     ) -> None:
-        self.a = np.array([[seed_[m] for m in METRICS] for seed_ in a])  # (seeds, metrics, Q)
-        self.b = np.array([[seed_[m] for m in METRICS] for seed_ in b])
+        self.metrics = tested()
+        self.a = np.array([[seed_[m] for m in self.metrics] for seed_ in a])  # (seeds, metrics, Q)
+        self.b = np.array([[seed_[m] for m in self.metrics] for seed_ in b])
         self.unit, self.seed = unit, seed
 
     def test(self, mask: Array) -> dict[str, dict[str, Any]]:
@@ -87,7 +92,7 @@ class _Pair:
         queries = int(mask.sum())
         if not queries:
             empty = ("a", "b", "difference", "ci_low", "ci_high", "p_value", "a_sd", "b_sd")
-            return {m: dict.fromkeys(empty) | {"queries": 0, "triples": 0} for m in METRICS}
+            return {m: dict.fromkeys(empty) | {"queries": 0, "triples": 0} for m in self.metrics}
         first, counts = _unit_sums(self.a.mean(0), self.unit, mask)
         second, _ = _unit_sums(self.b.mean(0), self.unit, mask)
         intervals = bootstrap(second - first, counts, self.seed)
@@ -105,7 +110,7 @@ class _Pair:
                 "a_sd": _spread(seeds_a[:, i]),
                 "b_sd": _spread(seeds_b[:, i]),
             }
-            for i, metric in enumerate(METRICS)
+            for i, metric in enumerate(self.metrics)
         }
 
 
@@ -169,12 +174,10 @@ def _unit_sums(values: Array, unit: Array, mask: Array) -> tuple[Array, Array]:
 
 
 def _correct(by_bin: dict[str, dict[str, dict[str, Any]]]) -> None:
-    for metric in METRICS:
-        tested = [
-            found[metric] for found in by_bin.values() if found[metric]["p_value"] is not None
-        ]
-        corrected = holm([found["p_value"] for found in tested])
-        for found, p_value in zip(tested, corrected, strict=True):
+    for metric in tested():
+        known = [f[metric] for f in by_bin.values() if f[metric]["p_value"] is not None]
+        corrected = holm([found["p_value"] for found in known])
+        for found, p_value in zip(known, corrected, strict=True):
             found["p_value"] = p_value
 
 

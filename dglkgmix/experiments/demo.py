@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from dglkgmix.config import Config
+from dglkgmix.config.toml import apply_overrides
 from dglkgmix.evaluation.model_scorer import ModelScorer
 from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.kg.sources import load
-from dglkgmix.prediction import Predictor, Query
+from dglkgmix.prediction.answers import Predictor, Query
 from dglkgmix.report.page import write_report
-from dglkgmix.run import Run
-from dglkgmix.training.config import Config
-from dglkgmix.training.config_io import apply_overrides
+from dglkgmix.runs.run import Run
 from dglkgmix.training.launch import train
 from dglkgmix.training.progress import Progress
 
@@ -116,7 +116,7 @@ def _group(account: Mapping[str, Any], label: str) -> Mapping[str, Any]:
 
 def answer(run: Run) -> list[Answered]:
     """What ``run`` answers to the demonstration's questions."""
-    predictor = Predictor(run.kg, ModelScorer(run.model), run.calibration())
+    predictor = Predictor(run.kg, ModelScorer(run.model), run.list_probability())
     return [
         Answered(question, _new_answers(run.kg, predictor, head, relation))
         for question, head, relation in QUESTIONS

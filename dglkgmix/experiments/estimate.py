@@ -10,11 +10,11 @@ from dataclasses import dataclass
 
 import torch
 
+from dglkgmix.config import Settled
 from dglkgmix.evaluation.queries import EvalQueries, evaluation_queries
 from dglkgmix.experiments.plan import Graphs, Plan, Training
 from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.models.link_predictor import LinkPredictor
-from dglkgmix.training.config import Config
 from dglkgmix.training.device import seeded, use_threads
 from dglkgmix.training.progress import Progress
 from dglkgmix.training.stage_loop import StageLoop, reciprocal_ranks
@@ -60,26 +60,21 @@ def _own_stage(training: Training) -> Stage:
     return stages(training.config)[-1]
 
 
-def _kind(config: Config, stage: Stage) -> tuple[object, ...]:
+def _kind(config: Settled, stage: Stage) -> tuple[object, ...]:
     loop = dataclasses.replace(stage.training, epochs=1, validate_every=1, patience=0, lr=1.0)
     return config.data, stage.model, loop, stage.strategy, config.runtime.device
 
 
 def _scaled(name: str, stage: Stage, batches: int, step: float, validation: float) -> Estimate:
     epochs, every = stage.training.epochs, stage.training.validate_every
-    if not isinstance(epochs, int) or not isinstance(every, int):
-        raise TypeError("an estimate needs settled settings")
     steps = epochs * batches
     return Estimate(name, steps, steps * step + (epochs // every + 2) * validation)
 
 
-def _probe(kg: KnowledgeGraph, config: Config, stage: Stage) -> tuple[int, float, float]:
+def _probe(kg: KnowledgeGraph, config: Settled, stage: Stage) -> tuple[int, float, float]:
     """Batches of an epoch, seconds of a step and seconds of a validation."""
     device = torch.device(config.runtime.device)
-    threads = config.runtime.threads
-    if not isinstance(threads, int):
-        raise TypeError("a probe needs settled settings")
-    with use_threads(threads), seeded(0, device):
+    with use_threads(config.runtime.threads), seeded(0, device):
         model = LinkPredictor.build(stage.model, kg, seed=0).to(device)
         clock = _Clock()
         loop = StageLoop(kg, StageState(stage, model), config.runtime, seed=0, progress=clock)

@@ -10,15 +10,16 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from dglkgmix.config import Config, DataConfig
+from dglkgmix.config.toml import set_option
 from dglkgmix.errors import CheckpointError
 from dglkgmix.experiments.plan import Training
 from dglkgmix.experiments.summary import FORMAT, graph_digest, summarise
 from dglkgmix.files import RunFolder, write_atomic
 from dglkgmix.kg.graph import KnowledgeGraph
-from dglkgmix.run import Run
-from dglkgmix.training import launch, run_files
-from dglkgmix.training.config import Config, DataConfig
-from dglkgmix.training.config_io import set_option
+from dglkgmix.runs import run_files
+from dglkgmix.runs.run import Run
+from dglkgmix.training import launch
 from dglkgmix.training.progress import Progress, make_progress
 
 RUNS, SUMMARIES = "runs", "summaries"

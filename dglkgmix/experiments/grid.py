@@ -10,7 +10,8 @@ An experiment file has these tables; ``docs`` and ``dglkgmix experiment --help``
 ``[grid]``
     Axes, each a list: ``data`` (catalog names, folders or files), ``model``, ``strategy``
     (strategies, or names of variants), all required; ``encoder`` (default ``["lookup"]``); and any
-    option as ``"training.regime" = ["1-n", "1-k"]``. Cells are all combinations, for every seed.
+    option as ``"training.regime" = ["1-n", "1-k"]``. A class of the user's is ``module:Class``; its
+    options go to the cells that have it. Cells are all combinations, for every seed.
 ``[settings]``
     Options of every cell, and ``recipe``: what they start from. ``{data}``, ``{model}``,
     ``{encoder}`` and ``{strategy}`` in it stand for the cell's own.
@@ -26,25 +27,30 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, get_args
+from typing import Any
 
+from dglkgmix.config.classes import DECODERS, ENCODERS, STRATEGIES, admit, options_of
+from dglkgmix.config.settings import OPTIONS
 from dglkgmix.errors import ConfigError
 from dglkgmix.experiments import toml_files
 from dglkgmix.experiments.comparisons import Comparison, parse_comparison
 from dglkgmix.experiments.recipes import FOLDER
 from dglkgmix.kg.degrees import DEFAULT_BINS, DegreeBins
 from dglkgmix.paths import path_of, read_utf8
-from dglkgmix.training.config import DecoderName, EncoderName, StrategyName
-from dglkgmix.training.config_io import options as option_names
 
-STRATEGIES: tuple[str, ...] = get_args(StrategyName)
 AXES: dict[str, tuple[str, ...]] = {
     "data": (),
-    "model": get_args(DecoderName),
-    "encoder": get_args(EncoderName),
+    "model": tuple(DECODERS),
+    "encoder": tuple(ENCODERS),
     "strategy": (),
+}
+# The options that name classes, by the axis that stands for each.
+_AXIS_OPTIONS = {
+    "grid.model": "model.decoder",
+    "grid.encoder": "model.encoder",
+    "grid.strategy": "strategy.name",
 }
 _TABLES = ("experiment", "grid", "settings", "variants", "comparisons")
 _HEAD: dict[str, type] = {
@@ -120,11 +126,12 @@ def parse_experiment(text: str, where: str = "experiment") -> Experiment:
     for name in ("experiment", "grid"):
         if name not in tables:
             raise ConfigError(f"{where}: the table [{name}] is missing")
+    known = known_options(tables, where)
     head = _head(toml_files.typed(tables, "experiment", dict, where), f"{where}: [experiment]")
     settings = dict(_table(tables, "settings", where))
     recipe = pop_recipe(settings, f"{where}: [settings]")
-    variants, recipes = _variants(_table(tables, "variants", where), where)
-    axes = _axes(toml_files.typed(tables, "grid", dict, where), variants, f"{where}: [grid]")
+    variants, recipes = _variants(_table(tables, "variants", where), where, known)
+    axes = _axes(toml_files.typed(tables, "grid", dict, where), variants, f"{where}: [grid]", known)
     comparisons = toml_files.typed(
         {"comparisons": tables.get("comparisons", [])}, "comparisons", list, where
     )
@@ -132,7 +139,7 @@ def parse_experiment(text: str, where: str = "experiment") -> Experiment:
         **head,
         axes=axes,
         recipe=recipe,
-        settings=flatten(settings, f"{where}: [settings]"),
+        settings=flatten(settings, f"{where}: [settings]", known),
         variants=variants,
         variant_recipes=recipes,
         comparisons=tuple(
@@ -143,10 +150,42 @@ def parse_experiment(text: str, where: str = "experiment") -> Experiment:
     return _with_baseline(_without_clashes(experiment, where), where)
 
 
-def flatten(table: Mapping[str, Any], where: str) -> Options:
-    """``{"training": {"lr": 1}}`` as ``{"training.lr": 1}``; unknown options are refused."""
+def known_options(tables: Mapping[str, Any], where: str) -> dict[str, tuple[str, str] | None]:
+    """All options, with those of the classes of the user's that a file names anywhere.
+
+    Returns:
+        option → None, or the option that names its class and the class's name.
+
+    Raises:
+        ConfigError: a class that cannot be imported.
+    """
+    known: dict[str, tuple[str, str] | None] = dict.fromkeys(OPTIONS)
+    for key, value in _leaves(tables):
+        chooser = _AXIS_OPTIONS.get(key, ".".join(key.split(".")[-2:]))
+        if chooser in _AXIS_OPTIONS.values() and isinstance(value, str) and ":" in value:
+            kind = OPTIONS[chooser].classes
+            name = admit(kind, value, where=f"{where}: {key}")
+            known |= {o.key: (chooser, name) for o in options_of(kind, name).values()}
+    return known
+
+
+def _leaves(value: Any, key: str = "") -> Iterator[tuple[str, Any]]:
+    """Every value of nested tables and lists, with its dotted key."""
+    if isinstance(value, Mapping):
+        for name, inner in value.items():
+            yield from _leaves(inner, f"{key}.{name}" if key else name)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _leaves(inner, key)
+    else:
+        yield key, value
+
+
+def flatten(
+    table: Mapping[str, Any], where: str, known: Collection[str] = OPTIONS.keys()
+) -> Options:
+    """``{"training": {"lr": 1}}`` as ``{"training.lr": 1}``; all but ``known`` are refused."""
     found: Options = {}
-    known = option_names()
     for key, value in table.items():
         nested = isinstance(value, dict) and key not in known
         found |= {f"{key}.{k}": v for k, v in value.items()} if nested else {key: value}
@@ -194,21 +233,23 @@ def _quotes(option: str) -> str:
     )
 
 
-def _axes(grid: dict[str, Any], variants: Mapping[str, Any], where: str) -> dict[str, Any]:
-    known = {axis: grid[axis] for axis in AXES if axis in grid}
-    for axis, value in known.items():
+def _axes(
+    grid: dict[str, Any], variants: Mapping[str, Any], where: str, known: Collection[str]
+) -> dict[str, Any]:
+    given = {axis: grid[axis] for axis in AXES if axis in grid}
+    for axis, value in given.items():
         if isinstance(value, dict) and value:
             raise ConfigError(f"{where}: {_quotes(f'{axis}.{next(iter(value))}')}")
     for axis in ("data", "model", "strategy"):
-        if axis not in known:
+        if axis not in given:
             raise ConfigError(f"{where}: the axis {axis!r} is missing")
     others = {key: value for key, value in grid.items() if key not in AXES}
     for key, value in others.items():
         if not isinstance(value, dict) and "." not in key:
             raise ConfigError(f"{where}: unknown axis {key!r}{toml_files.close(key, list(AXES))}")
-    options = flatten(others, where)
+    options = flatten(others, where, known)
     _refuse_machine(options, where)
-    axes = {"encoder": ["lookup"]} | known | options
+    axes = {"encoder": ["lookup"]} | given | options
     order = [*AXES, *(key for key in axes if key not in AXES)]
     allowed = AXES | {"strategy": (*STRATEGIES, *variants)}
     return {axis: _values(axes[axis], axis, allowed.get(axis, ()), where) for axis in order}
@@ -231,7 +272,7 @@ def _values(values: Any, axis: str, allowed: Sequence[str], where: str) -> tuple
     for place, value in enumerate(values):
         if axis in AXES and not isinstance(value, str):
             raise ConfigError(f"{where}: {axis} must hold strings, not {value!r}")
-        if allowed and value not in allowed:
+        if allowed and value not in allowed and ":" not in value:
             raise ConfigError(
                 f"{where}: unknown {axis} {value!r}{toml_files.close(value, allowed)}"
             )
@@ -260,7 +301,9 @@ def pop_recipe(table: dict[str, Any], where: str) -> str | None:
     return recipe
 
 
-def _variants(tables: Mapping[str, Any], where: str) -> tuple[dict[str, Options], dict[str, str]]:
+def _variants(
+    tables: Mapping[str, Any], where: str, known: Collection[str]
+) -> tuple[dict[str, Options], dict[str, str]]:
     variants, recipes = {}, {}
     for name in tables:
         place = f"{where}: [variants.{name}]"
@@ -268,7 +311,7 @@ def _variants(tables: Mapping[str, Any], where: str) -> tuple[dict[str, Options]
         recipe = pop_recipe(options, place)
         if recipe is not None:
             recipes[name] = recipe
-        variants[name] = flatten(options, place)
+        variants[name] = flatten(options, place, known)
     return variants, recipes
 
 

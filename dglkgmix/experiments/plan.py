@@ -11,26 +11,32 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import torch
+from typing_extensions import Never
 
-from dglkgmix.errors import ConfigError
-from dglkgmix.experiments.grid import AXES, STRATEGIES, Experiment, Options
-from dglkgmix.experiments.recipes import load_recipe, model_name
-from dglkgmix.kg.graph import KnowledgeGraph
-from dglkgmix.training.config import (
+from dglkgmix.config import (
     Config,
     DataConfig,
     PretrainConfig,
     RuntimeConfig,
+    Settled,
     StrategyConfig,
     SwaConfig,
     TrainingConfig,
 )
-from dglkgmix.training.config_io import dumps, merge, set_option
+from dglkgmix.config.checks import validate, validate_for
+from dglkgmix.config.classes import STRATEGIES, reads
+from dglkgmix.config.settings import OPTIONS
+from dglkgmix.config.settings import options as options_of
+from dglkgmix.config.toml import dumps, merge, set_option
+from dglkgmix.errors import ConfigError
+from dglkgmix.experiments.grid import AXES, Experiment, Options
+from dglkgmix.experiments.recipes import load_recipe, model_name
+from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.training.defaults import resolve
 from dglkgmix.training.stages import PRETRAIN, stages
-from dglkgmix.training.validation import validate, validate_for
 
-Section = TypeVar("Section", TrainingConfig, PretrainConfig)
+Section = TypeVar("Section", TrainingConfig[Never], PretrainConfig[Never])
+_CHOOSERS = [key for key, made in OPTIONS.items() if made.classes]
 Graphs = Callable[[DataConfig], KnowledgeGraph]
 
 # A run's folder, and files called after it, must stay a file's name everywhere.
@@ -49,7 +55,7 @@ class Training:
     """
 
     name: str
-    config: Config
+    config: Settled
     needs: str | None = None
 
 
@@ -118,7 +124,12 @@ def cell_config(experiment: Experiment, axes: Mapping[str, Any], seed: int) -> C
     config = Config() if template is None else load_recipe(template.format(**named))
     options = {**experiment.settings, **_axis_options(axes)}
     options |= experiment.variants.get(strategy, {})
-    return set_options(config, options | {"runtime.seed": seed}, where=describe(axes, seed))
+    where = describe(axes, seed)
+    config = set_options(config, {k: options[k] for k in _CHOOSERS if k in options}, where=where)
+    # A class of the user's brings options that other cells do not have.
+    mine = options_of(config)
+    options = {key: value for key, value in options.items() if key in mine}
+    return set_options(config, options | {"runtime.seed": seed}, where=where)
 
 
 def set_options(config: Config, options: Options, *, where: str) -> Config:
@@ -141,7 +152,7 @@ def describe(axes: Mapping[str, Any], seed: int) -> str:
     return ", ".join([*parts, f"seed {seed}"])
 
 
-def digest(config: Config) -> str:
+def digest(config: Settled) -> str:
     """Equal for settings that train the same model: what is not read is left out.
 
     So are the device and its threads: they change bits, but no setting. Precision is one.
@@ -155,8 +166,9 @@ def digest(config: Config) -> str:
         config = dataclasses.replace(config, pretrain=PretrainConfig(enabled=False))
     if not config.swa.enabled:
         config = dataclasses.replace(config, swa=SwaConfig(enabled=False))
-    if config.strategy.name == "standard":
-        config = dataclasses.replace(config, strategy=StrategyConfig())
+    if not reads("strategy", config.strategy.name):
+        unread = StrategyConfig(name=config.strategy.name)
+        config = dataclasses.replace(config, strategy=unread)
     return hashlib.sha256(dumps(machine_free(config)).encode()).hexdigest()
 
 
@@ -174,12 +186,12 @@ def _read_in_regime(section: Section) -> Section:
     return dataclasses.replace(section, negatives=default.negatives, filtered=default.filtered)
 
 
-def pretraining_config(config: Config) -> Config | None:
+def pretraining_config(config: Settled) -> Settled | None:
     """The first stage of settled settings as a training of its own; None where there is none."""
     first = stages(config)[0]
     if first.name != PRETRAIN:
         return None
-    return Config(
+    return Settled(
         data=config.data,
         model=first.model,
         training=first.training,
@@ -192,7 +204,7 @@ def pretraining_config(config: Config) -> Config | None:
 
 def _settled(
     experiment: Experiment, axes: Mapping[str, Any], seed: int, graphs: Graphs, jobs: int
-) -> Config:
+) -> Settled:
     try:
         config = cell_config(experiment, axes, seed)
         validate(config)
@@ -213,7 +225,7 @@ def _axis_options(axes: Mapping[str, Any]) -> Options:
     options = {axis: value for axis, value in axes.items() if axis not in AXES}
     options |= {"data.source": axes["data"], "model.decoder": axes["model"]}
     options["model.encoder"] = axes["encoder"]
-    if axes["strategy"] in STRATEGIES:
+    if axes["strategy"] in STRATEGIES or ":" in axes["strategy"]:
         options["strategy.name"] = axes["strategy"]
     return options
 

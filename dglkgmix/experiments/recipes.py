@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from dglkgmix.config import Config
+from dglkgmix.config.toml import merge
 from dglkgmix.errors import ConfigError, UnknownNameError
 from dglkgmix.experiments import toml_files
 from dglkgmix.paths import read_utf8
-from dglkgmix.training.config import Config
-from dglkgmix.training.config_io import merge
 
 FOLDER = Path(__file__).resolve().parents[1] / "recipes"
 _KEYS = ("about", "expected", "expected_from")

@@ -44,7 +44,7 @@ from dglkgmix.experiments.paper import paper_numbers
 from dglkgmix.experiments.plan import Cell, Plan, slug
 from dglkgmix.experiments.recipes import model_name
 from dglkgmix.kg.degrees import DegreeBins
-from dglkgmix.run import Run
+from dglkgmix.runs.run import Run
 from dglkgmix.training.stages import PRETRAIN
 
 _OF_CELL = (

@@ -7,6 +7,7 @@ import io
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+from dglkgmix.evaluation.metrics import METRICS
 from dglkgmix.experiments.recipes import model_name
 from dglkgmix.kg.degrees import readable
 from dglkgmix.training.stages import PRETRAIN
@@ -247,7 +248,7 @@ def _csv_line(group: Row, bins: Sequence[str]) -> dict[str, Any]:
     line = {"data": group["data"], "model": group["model"], "encoder": group["encoder"]}
     line |= {"strategy": group["strategy"], **group["options"]}
     line |= {"seeds": " ".join(map(str, group["seeds"])), **_pair("valid_mrr", group["valid_mrr"])}
-    for metric in ("mrr", "mr", "hits@1", "hits@3", "hits@10", "amri"):
+    for metric in (*METRICS, "amri"):
         line |= _pair(metric, _at(group["account"], ("overall", metric)))
     for name in bins:
         line |= _pair(f"valid_mrr_{name}", _at(group["valid_bins"], (name,)))

@@ -12,14 +12,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from dglkgmix.config import Config
+from dglkgmix.config.checks import validate_alone
+from dglkgmix.config.toml import set_option
 from dglkgmix.errors import ConfigError
 from dglkgmix.experiments import toml_files
-from dglkgmix.experiments.grid import Options, flatten, pop_recipe
+from dglkgmix.experiments.grid import Options, flatten, known_options, pop_recipe
 from dglkgmix.experiments.recipes import FOLDER
 from dglkgmix.paths import path_of, read_utf8
-from dglkgmix.training.config import Config
-from dglkgmix.training.config_io import set_option
-from dglkgmix.training.validation import validate_alone
 
 _RANGE = ("low", "high", "log", "step")
 
@@ -96,30 +96,33 @@ def parse_space(text: str, where: str = "space") -> Space:
         raise ConfigError(f"{where}: the table [space] is missing or empty")
     settings = dict(toml_files.typed({"s": tables.get("settings", {})}, "s", dict, where))
     recipe = pop_recipe(settings, f"{where}: [settings]")
-    fixed = flatten(settings, f"{where}: [settings]")
+    known = known_options(tables, where)
+    fixed = flatten(settings, f"{where}: [settings]", known)
     place = f"{where}: [space]"
-    options = flatten(toml_files.typed(tables, "space", dict, where), place)
-    choices = {option: _choice(option, value, place) for option, value in options.items()}
+    options = flatten(toml_files.typed(tables, "space", dict, where), place, known)
+    choices = {
+        option: _choice(option, value, place, known[option]) for option, value in options.items()
+    }
     for option in choices:
         if option in fixed:
             raise ConfigError(f"{where}: {option} is in [settings] and in [space]")
     return Space(fixed, choices, recipe)
 
 
-def _choice(option: str, value: Any, where: str) -> list[Any] | Range:
+def _choice(option: str, value: Any, where: str, of: tuple[str, str] | None) -> list[Any] | Range:
     if isinstance(value, list) and value:
         for one in value:
-            _check(option, one, where)
+            _check(option, one, where, of)
         return value
     if isinstance(value, dict):
-        return _range(option, value, f"{where}: {option}")
+        return _range(option, value, f"{where}: {option}", of)
     raise ConfigError(
         f"{where}: {option} must be a list of values or a range {{ low = …, high = … }}, "
         f"not {value!r}"
     )
 
 
-def _range(option: str, table: Mapping[str, Any], where: str) -> Range:
+def _range(option: str, table: Mapping[str, Any], where: str, of: tuple[str, str] | None) -> Range:
     toml_files.refuse_unknown(table, _RANGE, where)
     for key in ("low", "high"):
         if key not in table:
@@ -135,13 +138,17 @@ def _range(option: str, table: Mapping[str, Any], where: str) -> Range:
     if found.step is not None and (found.step <= 0 or (whole and found.step != int(found.step))):
         raise ConfigError(f"{where}: step must be above 0, and whole between whole numbers")
     for end in (found.low, found.high):
-        _check(option, end, where)
+        _check(option, end, where, of)
     return found
 
 
-def _check(option: str, value: Any, where: str) -> None:
-    """Refuse now what every trial with the value would be refused for."""
-    config = set_option(Config(), option, value, where=where)
+def _check(option: str, value: Any, where: str, of: tuple[str, str] | None) -> None:
+    """Refuse now what every trial with the value would be refused for.
+
+    ``of`` names the class of the user's that has the option.
+    """
+    base = Config() if of is None else set_option(Config(), *of)
+    config = set_option(base, option, value, where=where)
     try:
         validate_alone(config)
     except ConfigError as error:

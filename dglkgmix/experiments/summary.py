@@ -10,17 +10,17 @@ from importlib import metadata
 from typing import Any
 
 import dglkgmix
+from dglkgmix.config import StrategyConfig
 from dglkgmix.evaluation.distances import embedding_distances
 from dglkgmix.evaluation.metrics import by_bin
 from dglkgmix.evaluation.rank_table import RankTable
 from dglkgmix.files import digest
 from dglkgmix.kg.degrees import DegreeBins
 from dglkgmix.kg.graph import KnowledgeGraph
-from dglkgmix.run import Run
-from dglkgmix.training.config import StrategyConfig
+from dglkgmix.runs.run import Run
 
 # One more whenever the content of a summary changes: those of an earlier one are made anew.
-FORMAT = 3
+FORMAT = 4
 
 
 def summarise(run: Run, bins: Sequence[int], distances: bool) -> dict[str, Any]:

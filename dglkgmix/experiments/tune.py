@@ -6,10 +6,14 @@ import fcntl
 import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
+from dglkgmix.config import Config, Settled
+from dglkgmix.config.assembly import overridden
+from dglkgmix.config.checks import validate, validate_alone
+from dglkgmix.config.toml import differences, dumps
 from dglkgmix.errors import ConfigError, DependencyError, DglkgmixError, StorageError
 from dglkgmix.evaluation.account import account
 from dglkgmix.evaluation.model_scorer import ModelScorer
@@ -24,17 +28,13 @@ from dglkgmix.files import write_atomic
 from dglkgmix.kg.degrees import DegreeBins
 from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.passwords import hide_passwords
-from dglkgmix.run import Run
+from dglkgmix.runs.history import Row
+from dglkgmix.runs.run import Run
 from dglkgmix.sampling.seeds import derive
 from dglkgmix.training import launch
-from dglkgmix.training.assembly import overridden
-from dglkgmix.training.config import Config
-from dglkgmix.training.config_io import differences, dumps, set_option
 from dglkgmix.training.defaults import resolve
-from dglkgmix.training.history import Row
 from dglkgmix.training.progress import Progress
 from dglkgmix.training.stages import MAIN
-from dglkgmix.training.validation import validate, validate_alone
 
 Objective = Literal["mrr", "low", "mix"]
 LOW = "low"
@@ -211,17 +211,21 @@ def _trial(optuna: Any, plan: Search, kg: Any, trial: Any) -> float:
         path = plan.run_folder(trial.number)
         # A storage that was started anew counts from 0 again: an older run gives way.
         launch.train(kg, config, path, overwrite=path.exists(), observers=observers)
-        scorer = ModelScorer(Run.open(path).model)
-        # Not the run's own figures: test triples, which filter those, must not steer a search.
-        table = rank_split(scorer, kg, "valid", known=kg.steering_index)
-        return plan.goal.value(account(table, DegreeBins()))
+        return plan.goal.value(_steering_account(path, kg))
     except FAILURES as error:
         kind = "" if isinstance(error, DglkgmixError) else f"{type(error).__name__}: "
         trial.set_user_attr(ERROR, f"{kind}{error}")
         raise
 
 
-def _with_shared_first_stage(plan: Search, config: Config) -> Config:
+def _steering_account(path: Path, kg: Any) -> dict[str, Any]:
+    """Of the validation split, filtered by train and valid alone: test triples steer no search."""
+    scorer = ModelScorer(Run.open(path).model)
+    table = rank_split(scorer, kg, "valid", known=kg.steering_index)
+    return account(table, DegreeBins())
+
+
+def _with_shared_first_stage(plan: Search, config: Settled) -> Settled:
     """Trials whose first stage is the same start from one run of it."""
     first = pretraining_config(config)
     if first is None:
@@ -229,7 +233,8 @@ def _with_shared_first_stage(plan: Search, config: Config) -> Config:
     path = plan.out / PRETRAINED / digest(first)[:12]
     with _locked(path.with_suffix(".lock")):
         train_or_resume(path, first, Progress())
-    return set_option(config, "pretrain.run", str(path))
+    pretrain = replace(config.pretrain, run=str(path))
+    return replace(config, pretrain=pretrain)
 
 
 class _Pruner:

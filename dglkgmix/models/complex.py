@@ -6,8 +6,8 @@ import torch
 from torch import Tensor
 
 from dglkgmix.errors import ConfigError
+from dglkgmix.kernels.dropout import Dropout
 from dglkgmix.models.decoder import Decoder, same_dim
-from dglkgmix.models.dropout import Dropout
 
 
 class ComplEx(Decoder):

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import torch
 from torch import Tensor, nn
 
+from dglkgmix.config import ModelConfig
 from dglkgmix.errors import ConfigError
-from dglkgmix.models.batch_norm import BatchNorm
-from dglkgmix.models.convolution import NormedConvolution
+from dglkgmix.kernels.batch_norm import BatchNorm
+from dglkgmix.kernels.convolution import NormedConvolution
+from dglkgmix.kernels.dropout import Dropout
 from dglkgmix.models.decoder import Decoder, same_dim
-from dglkgmix.models.dropout import Dropout
 
 
 @dataclass(frozen=True)
@@ -84,6 +85,14 @@ class ConvE(Decoder):
     Raises:
         ConfigError: the dimensions differ, or no such shape exists.
     """
+
+    bias_by_default = True
+
+    @classmethod
+    def settle(cls, options: ModelConfig[Any], entity_dim: int) -> dict[str, Any]:
+        """The height: H = 2W or nearest to it."""
+        shape = Geometry.resolve(entity_dim, options.height, options.filters, options.kernel)
+        return {"height": shape.height}
 
     def __init__(
         self,

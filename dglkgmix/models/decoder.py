@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import inspect
 from abc import ABC, abstractmethod
+from typing import Any
 
 import torch
 from torch import Tensor, nn
+from typing_extensions import Self
 
+from dglkgmix.config import ModelConfig
 from dglkgmix.errors import ConfigError
 
 
@@ -20,19 +24,53 @@ class Decoder(nn.Module, ABC):
     dimensions of entity, relation and query vectors.
 
     Attributes:
+        title: what people call it; empty for the class's own name.
+        bias_by_default: whether scores get a per-entity bias unless ``model.bias`` says otherwise.
+        two_dims: whether ``model.relation_dim`` may differ from ``model.entity_dim``.
+        sigmoid_is_probability: whether σ(score) can be read as one after binary cross-entropy.
         shares_relations: whether ``query`` gains from being given each distinct relation once.
         is_bilinear: whether ``score_all`` is ``query @ entities.T + bias``.
         predicts_relations: whether there is a :meth:`relation_query`.
+        most_epochs: the ceiling of a training whose epochs nobody set.
+        long_vectors: whether tables start so long that Adam takes three times its own rate.
+
+    The constructor's parameters are the options it reads: ``entity_dim``, ``relation_dim``, options
+    of ``[model]`` and those that the class declares in ``Options``.
     """
 
+    title = ""
+    bias_by_default = False
+    two_dims = False
+    sigmoid_is_probability = True
     shares_relations = False
     is_bilinear = True
     predicts_relations = False
+    most_epochs = 500
+    long_vectors = False
+
+    arguments: dict[str, Any]
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Self:
+        """Notes ``arguments``, what it is made with by the constructor's names."""
+        decoder = super().__new__(cls)
+        arguments = inspect.signature(cls.__init__).bind_partial(None, *args, **kwargs).arguments
+        arguments.pop("self")
+        object.__setattr__(decoder, "arguments", arguments)
+        return decoder
 
     def __init__(self, entity_dim: int, relation_dim: int) -> None:
         super().__init__()
         self.entity_dim = entity_dim
         self.relation_dim = relation_dim
+
+    @classmethod
+    def settle(cls, options: ModelConfig[Any], entity_dim: int) -> dict[str, Any]:
+        """Values of options that are "auto" and depend on the dimension; none by default.
+
+        Raises:
+            ConfigError: nothing fits the dimension.
+        """
+        return {}
 
     @property
     def largest(self) -> int:
@@ -121,5 +159,5 @@ def same_dim(name: str, entity_dim: int, relation_dim: int) -> None:
     if entity_dim != relation_dim:
         raise ConfigError(
             f"model.relation_dim is {relation_dim} and model.entity_dim {entity_dim}: "
-            f"{name} needs them equal (only tucker takes two)"
+            f"{name} needs them equal"
         )

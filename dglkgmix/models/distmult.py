@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from torch import Tensor
 
+from dglkgmix.kernels.dropout import Dropout
 from dglkgmix.models.decoder import Decoder, same_dim
-from dglkgmix.models.dropout import Dropout
 
 
 class DistMult(Decoder):

@@ -9,6 +9,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from dglkgmix.config import ModelConfig
+from dglkgmix.kg.graph import KnowledgeGraph
+
 
 @dataclass(frozen=True)
 class Vectors:
@@ -40,7 +43,24 @@ class Encoder(nn.Module, ABC):
     Attributes:
         entity_table: (E, De), relation_table: (2R, Dr); the *embedding tables*, which two-stage
             training keeps while everything else starts afresh.
+        title: what people call it; empty for the class's own name.
+        passes_whole_graph: whether each batch costs a pass over the graph, so that few large ones
+            pay.
+        fanout: neighbours drawn for each node and layer; 0 for an encoder that draws none.
+
+    The constructor's parameters are the options it reads: ``kg`` or its sizes ``entities`` and
+    ``relations``, ``entity_dim``, ``relation_dim``, options of ``[model]`` and those that the class
+    declares in ``Options``.
     """
+
+    title = ""
+    passes_whole_graph = False
+    fanout = 0
+
+    @classmethod
+    def vectors_held(cls, options: ModelConfig, kg: KnowledgeGraph) -> int:
+        """Vectors that its gradient needs in memory, in and out of all layers; 0 by default."""
+        return 0
 
     def __init__(self, entities: int, relations: int, entity_dim: int, relation_dim: int) -> None:
         super().__init__()

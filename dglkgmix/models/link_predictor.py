@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor, nn
 
+from dglkgmix.config import ModelConfig
 from dglkgmix.errors import ConfigError
-from dglkgmix.models.batch_norm import frozen_statistics
+from dglkgmix.kernels.batch_norm import frozen_statistics
 from dglkgmix.models.decoder import Decoder
 from dglkgmix.models.encoder import Encoder, Vectors
 from dglkgmix.models.registry import build_decoder, build_encoder
 from dglkgmix.sampling.mixup import mix
-from dglkgmix.training.config import ModelConfig
 
 if TYPE_CHECKING:
     from dglkgmix.kg.graph import KnowledgeGraph
@@ -44,7 +44,7 @@ class LinkPredictor(nn.Module):
         Raises:
             ConfigError: an unknown name, an option at "auto", or a geometry that does not fit.
         """
-        if options.bias == "auto":
+        if isinstance(options.bias, str):
             raise ConfigError("model.bias is still 'auto': resolve the configuration first")
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)

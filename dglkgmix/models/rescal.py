@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from torch import Tensor, nn
 
+from dglkgmix.kernels.dropout import Dropout
+from dglkgmix.kernels.masked_product import masked_product
 from dglkgmix.models.decoder import MatrixDecoder, outer, same_dim
-from dglkgmix.models.dropout import Dropout
-from dglkgmix.models.masked_product import masked_product
 
 
 class RESCAL(MatrixDecoder):

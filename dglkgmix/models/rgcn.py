@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor, nn
 
+from dglkgmix.config import ModelConfig
 from dglkgmix.errors import ConfigError
-from dglkgmix.models.dropout import Dropout
+from dglkgmix.kernels.dropout import Dropout
 from dglkgmix.models.encoder import Encoder, Vectors
 from dglkgmix.models.neighbour_sampling import NeighbourSampler
 from dglkgmix.models.neighbourhood import Neighbourhood, thinned, with_reciprocals
@@ -16,6 +17,10 @@ from dglkgmix.models.rgcn_layer import BasisMatrices, BlockMatrices, RelationMat
 
 if TYPE_CHECKING:
     from dglkgmix.kg.graph import KnowledgeGraph
+
+
+# Activations that the gradient needs, in and out of each layer.
+_LAYER_COPIES = 6
 
 
 class RGCN(Encoder):
@@ -30,7 +35,7 @@ class RGCN(Encoder):
         layers: how many, at least 1.
         decomposition: "basis" or "block".
         bases: number of bases or of diagonal blocks.
-        dropout: on the input of each layer.
+        encoder_dropout: on the input of each layer.
         edge_dropout: probability with which each edge of a training batch is hidden, together
             with its reciprocal.
         fanout: in-edges drawn for each node and layer in training; 0 takes all. Eval mode always
@@ -39,6 +44,14 @@ class RGCN(Encoder):
     Raises:
         ConfigError: an option out of its range.
     """
+
+    title = "R-GCN"
+    passes_whole_graph = True
+
+    @classmethod
+    def vectors_held(cls, options: ModelConfig, kg: KnowledgeGraph) -> int:
+        """Of all entities and relations' messages, in each layer."""
+        return _LAYER_COPIES * options.layers * (kg.num_entities + len(kg.train_index.heads))
 
     def __init__(
         self,
@@ -49,7 +62,7 @@ class RGCN(Encoder):
         layers: int = 1,
         decomposition: str = "basis",
         bases: int = 30,
-        dropout: float = 0.0,
+        encoder_dropout: float = 0.0,
         edge_dropout: float = 1.0,
         fanout: int = 0,
     ) -> None:
@@ -58,7 +71,7 @@ class RGCN(Encoder):
         self.messages = _Shared(kg)
         self.edge_dropout = edge_dropout
         self.fanout = fanout
-        self.dropout = Dropout(dropout)
+        self.dropout = Dropout(encoder_dropout)
         self.layers = nn.ModuleList(
             RGCNLayer(
                 _matrices(decomposition, kg.num_query_relations, entity_dim, bases), entity_dim

@@ -8,8 +8,8 @@ import torch
 from torch import Tensor, nn
 
 from dglkgmix.errors import ConfigError
+from dglkgmix.kernels.segments import segment_outer, segment_product
 from dglkgmix.models.neighbourhood import Neighbourhood
-from dglkgmix.models.segments import segment_outer, segment_product
 
 # Measured: mixing a matrix, which passes through memory, costs about as much as two products.
 _MIXING = 2

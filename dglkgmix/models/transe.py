@@ -6,9 +6,9 @@ import torch
 from torch import Tensor, nn
 
 from dglkgmix.errors import ConfigError
+from dglkgmix.kernels.dropout import Dropout
+from dglkgmix.kernels.euclidean import euclidean
 from dglkgmix.models.decoder import Decoder, same_dim
-from dglkgmix.models.dropout import Dropout
-from dglkgmix.models.euclidean import euclidean
 
 EXACT = "donot_use_mm_for_euclid_dist"
 
@@ -24,6 +24,11 @@ class TransE(Decoder):
     """
 
     is_bilinear = False
+    sigmoid_is_probability = False
+    # An epoch takes six times one of ComplEx (norm 1, CoDEx-S). Validation MRR at epoch 20 with
+    # rates 0.001, 0.003 and 0.01: .021, .214 and .175 on CoDEx-S at d = 32.
+    most_epochs = 100
+    long_vectors = True
 
     def __init__(
         self, entity_dim: int, relation_dim: int, input_dropout: float = 0.0, norm: int = 1

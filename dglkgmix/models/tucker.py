@@ -5,10 +5,10 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from dglkgmix.models.batch_norm import BatchNorm
+from dglkgmix.kernels.batch_norm import BatchNorm
+from dglkgmix.kernels.dropout import Dropout
+from dglkgmix.kernels.masked_product import masked_product
 from dglkgmix.models.decoder import MatrixDecoder, outer
-from dglkgmix.models.dropout import Dropout
-from dglkgmix.models.masked_product import masked_product
 
 
 class TuckER(MatrixDecoder):
@@ -18,6 +18,8 @@ class TuckER(MatrixDecoder):
     falls on every query's own copy of the contracted matrix, as the method asks.
     """
 
+    bias_by_default = True
+    two_dims = True
     predicts_relations = True
 
     def __init__(

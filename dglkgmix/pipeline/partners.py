@@ -6,12 +6,12 @@ from typing import Literal
 
 from torch import Tensor
 
+from dglkgmix.config import Config, StrategyConfig, TrainingConfig
+from dglkgmix.config.checks import validate
 from dglkgmix.pipeline.etypes import EdgeIds
 from dglkgmix.pipeline.ids import GraphIds
-from dglkgmix.training.config import Config, StrategyConfig, TrainingConfig
-from dglkgmix.training.strategies.base import SyntheticBatch
-from dglkgmix.training.strategies.mixup import Mixup
-from dglkgmix.training.validation import validate
+from dglkgmix.strategies.base import SyntheticBatch
+from dglkgmix.strategies.mixup import Mixup
 
 
 class MixupPartners:

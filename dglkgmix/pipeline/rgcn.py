@@ -10,8 +10,8 @@ import torch
 from torch import Tensor, nn
 
 from dglkgmix.errors import ConfigError, DataError
+from dglkgmix.kernels.dropout import Dropout
 from dglkgmix.kg.dgl_edges import CanonicalType
-from dglkgmix.models.dropout import Dropout
 from dglkgmix.models.neighbourhood import Neighbourhood
 from dglkgmix.models.rgcn_layer import BasisMatrices, BlockMatrices, RGCNLayer
 from dglkgmix.pipeline.etypes import canonical, check_graph

@@ -25,7 +25,7 @@ from dglkgmix.report.subject import (
     unique_names,
 )
 from dglkgmix.report.tables import number, percent
-from dglkgmix.run import Run
+from dglkgmix.runs.run import Run
 
 MOST_RUNS = len(SERIES)
 

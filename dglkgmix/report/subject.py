@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from dglkgmix.config.classes import title
 from dglkgmix.errors import DataError
 from dglkgmix.evaluation.calibration import reliability
 from dglkgmix.evaluation.distances import embedding_distances
@@ -21,7 +22,7 @@ from dglkgmix.evaluation.significance import mrr_intervals
 from dglkgmix.kg.degrees import DegreeBins
 from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.paths import readable
-from dglkgmix.run import Run
+from dglkgmix.runs.run import Run
 
 _ISOLATE, _END_OF_ISOLATE = "\N{FIRST STRONG ISOLATE}", "\N{POP DIRECTIONAL ISOLATE}"
 # Bidirectional classes of Unicode: letters and digits, then marks that start such a text.
@@ -57,10 +58,10 @@ class Subject:
     def model(self) -> str:
         """``ConvE``, or with its encoder ``R-GCN + DistMult``."""
         config = self.run.config.model
-        names = {"conve": "ConvE", "tucker": "TuckER", "distmult": "DistMult"}
-        names |= {"complex": "ComplEx", "rescal": "RESCAL", "transe": "TransE"}
-        decoder = names.get(config.decoder, config.decoder)
-        return f"R-GCN + {decoder}" if config.encoder == "rgcn" else decoder
+        decoder = title("decoder", config.decoder)
+        if config.encoder == "lookup":
+            return decoder
+        return f"{title('encoder', config.encoder)} + {decoder}"
 
 
 def read_subjects(runs: Sequence[Run], split: str, bins: DegreeBins) -> list[Subject]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -47,7 +47,7 @@ class Table:
 
 def overall_table(subjects: Sequence[Subject], yardstick: RankTable) -> Table:
     """Each run, and degrees alone, on the whole split."""
-    columns = ("mrr", "hits@1", "hits@3", "hits@10", "mr", "amri")
+    columns = (*(metric.name for metric in metrics.columns()), "amri")
     found = [s.account["overall"] for s in subjects]
     rows = [
         [run_cell(s), Cell(s.model, ("name",)), *_metric_cells(values, columns, found)]
@@ -55,7 +55,7 @@ def overall_table(subjects: Sequence[Subject], yardstick: RankTable) -> Table:
     ]
     base = metrics.overall(yardstick)
     rows.append([Cell(YARDSTICK, ("name", "aside")), Cell(""), *_metric_cells(base, columns, ())])
-    head = ("run", "model", "MRR", "Hits@1", "Hits@3", "Hits@10", "mean rank", "AMRI")
+    head = ("run", "model", *(metric.title for metric in metrics.columns()), "AMRI")
     return Table(head, _rows(rows), labels=2)
 
 
@@ -206,6 +206,22 @@ def scaling_table(subjects: Sequence[Subject]) -> Table:
     return Table((*head, "scale", "offset"), _rows(rows))
 
 
+def shortlist_table(subjects: Sequence[Subject], bins: DegreeBins) -> Table:
+    """The first ten answers of each query, overall and by degree bin."""
+    keys = ("probability", "precision@10", "precision@1", "ece", "brier", "brier_base")
+    rows = []
+    for s in subjects:
+        shortlist = s.account["shortlist"]
+        groups = {"overall": shortlist["overall"]}
+        groups |= {readable(name): shortlist["bins"][name] for name in bins.names}
+        for name, part in groups.items():
+            cells = [Cell(f"{part['answers']:,}", ("number",))]
+            cells += [Cell(number(part[key]), ("number",)) for key in keys]
+            rows.append([run_cell(s), Cell(name, ("name",)), *cells])
+    head = ("run", "degree", "answers", "probability", "true", "true at\nplace 1", "ECE")
+    return Table((*head, "Brier score", "of the share\nof true ones"), _rows(rows), labels=2)
+
+
 def training_table(subjects: Sequence[Subject]) -> Table:
     """Epochs, steps and time of every stage."""
     rows = []
@@ -295,18 +311,17 @@ def _test_cell(found: Mapping[str, Any]) -> Cell:
     return Cell(signed(found["difference"]), kinds, small=small)
 
 
-_SHOWN: dict[str, Callable[[float | None], str]] = {"mr": lambda value: number(value, ",.1f")}
-
-
 def _metric_cells(
     values: Mapping[str, Any], columns: Sequence[str], among: Sequence[Mapping[str, Any]]
 ) -> list[Cell]:
     """Figures, the best of several runs marked."""
     cells = []
     for column in columns:
-        text = _SHOWN.get(column, number)(values[column])
+        metric = metrics.METRICS.get(column)
+        is_rank = metric is not None and metric.style != metrics.Metric.style
+        text = number(values[column], ",.1f" if is_rank else ".3f")
         known = [found[column] for found in among if found[column] is not None]
-        best = (min if column == "mr" else max)(known, default=None)
+        best = (min if metric is not None and metric.low_is_good else max)(known, default=None)
         is_best = len(among) > 1 and values[column] is not None and values[column] == best
         cells.append(Cell(text, ("number", "best") if is_best else ("number",)))
     return cells

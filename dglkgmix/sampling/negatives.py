@@ -132,11 +132,7 @@ class TripleBatches:
 
     def __len__(self) -> int:
         """Number of batches of an epoch over all M triples."""
-        return self.count(len(self.edges))
-
-    def count(self, triples: int) -> int:
-        """Number of batches for this number of triples."""
-        return (triples + self.batch_size - 1) // self.batch_size
+        return (len(self.edges) + self.batch_size - 1) // self.batch_size
 
     def epoch(
         self, generator: torch.Generator, edges: Tensor | None = None

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Literal
 import torch
 from torch import Tensor
 
-from dglkgmix._dgl import dgl
 from dglkgmix.kg.degrees import mixing_summary, partner_counts
 from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.kg.keys import expand
@@ -102,8 +101,7 @@ class PartnerSampler:
         chance = generator(seed, "which partners are kept")
         pairs = [torch.empty((2, 0), dtype=torch.long)]
         if self.partners > 0:
-            with _single_thread():
-                dgl.seed(seed % _LARGEST_SEED)
+            with _seeded(seed):
                 pairs += [self._block(*block, chance) for block in self._blocks()]
         drawn = torch.cat(pairs, 1)
         edges, order = torch.sort(drawn[0], stable=True)
@@ -125,6 +123,8 @@ class PartnerSampler:
 
     def _block(self, edges: Tensor, fanout: int, chance: torch.Generator) -> Tensor:
         """Pairs (2, S') of edge and partner for the given edges (N,)."""
+        from dglkgmix._dgl import dgl  # not above: prediction with a run does without DGL
+
         tails = self._edges[edges, 2]
         sampled = dgl.sampling.sample_neighbors(self._graph, tails, fanout)
         counts = self._kg.degrees.in_degree(tails).clamp(max=fanout)
@@ -162,10 +162,13 @@ def _at_most(count: int, rows: Tensor, num_rows: int, chance: torch.Generator) -
 
 
 @contextmanager
-def _single_thread() -> Iterator[None]:
+def _seeded(seed: int) -> Iterator[None]:
     """DGL draws with one generator per thread: one thread gives the same draws on any machine."""
+    from dglkgmix._dgl import dgl
+
     before = dgl.utils.get_num_threads()
     dgl.utils.set_num_threads(1)
+    dgl.seed(seed % _LARGEST_SEED)
     try:
         yield
     finally:

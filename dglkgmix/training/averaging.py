@@ -9,9 +9,9 @@ import torch
 from torch import Tensor, nn
 from torch.optim.swa_utils import SWALR, AveragedModel, update_bn
 
+from dglkgmix.config import SwaConfig
 from dglkgmix.models.encoder import Vectors
 from dglkgmix.models.link_predictor import LinkPredictor
-from dglkgmix.training.config import SwaConfig
 
 ANNEAL_STEPS = 10
 

@@ -7,16 +7,18 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from dglkgmix.config import TrainingConfig
+from dglkgmix.losses.penalties import l2, n3
+from dglkgmix.losses.targets import Offsets, Positives, reduced
 from dglkgmix.models.encoder import Vectors
 from dglkgmix.models.link_predictor import LinkPredictor
 from dglkgmix.sampling.negatives import TripleBatch
 from dglkgmix.sampling.queries import QueryBatch
-from dglkgmix.training.config import TrainingConfig
-from dglkgmix.training.losses import Offsets, Positives, l2, n3, reduced, relation_prediction
+from dglkgmix.strategies import Strategy
 from dglkgmix.training.objectives import Objective, objective
 from dglkgmix.training.prepared import PreparedBatch, candidates, prepare
+from dglkgmix.training.relations import relation_prediction
 from dglkgmix.training.scoring import TableVectors, bias_of, scores_of_candidates
-from dglkgmix.training.strategies import Strategy
 
 
 @dataclass(frozen=True)

@@ -4,25 +4,24 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from typing import Any
+from typing import Any, cast
 
 import torch
 
-from dglkgmix.kg.graph import KnowledgeGraph
-from dglkgmix.models.conve import Geometry
-from dglkgmix.training.config import (
-    Auto,
+from dglkgmix.config import (
     Config,
     ModelConfig,
     PretrainConfig,
     RuntimeConfig,
+    Settled,
     SwaConfig,
     TrainingConfig,
 )
+from dglkgmix.config.classes import find
+from dglkgmix.kg.graph import KnowledgeGraph
+from dglkgmix.models.decoder import Decoder
 from dglkgmix.training.device import pick_device, pick_precision
 
-# Strategies that the method pre-trains and averages unless told otherwise.
-_TWO_STAGE = ("mixup",)
 # Edges M, reciprocal ones included, below which a graph counts as small.
 _SMALL = 50_000
 # A batch brings its synthetic samples along, six a query on FB15k-237, and ConvE keeps 40 kB of
@@ -30,20 +29,20 @@ _SMALL = 50_000
 _FULL_GRAPH_QUERIES = 2048
 
 
-def resolve(config: Config, kg: KnowledgeGraph) -> Config:
+def resolve(config: Config, kg: KnowledgeGraph) -> Settled:
     """``config`` without "auto" and "same": what a run folder records.
 
     Resolving a resolved configuration changes nothing.
     """
-    main = _training(config.training, config, kg)
-    return dataclasses.replace(
+    settled = dataclasses.replace(
         config,
         model=_model(config.model, kg),
-        training=main,
+        training=_training(config.training, config, kg),
         pretrain=_pretrain(config, kg),
         swa=_swa(config.swa, config),
         runtime=_runtime(config.runtime),
     )
+    return cast(Settled, settled)
 
 
 def entity_dim(num_edges: int) -> int:
@@ -53,33 +52,31 @@ def entity_dim(num_edges: int) -> int:
     return 128 if num_edges < _SMALL else 200
 
 
-def epochs(num_edges: int, decoder: str) -> int:
+def epochs(num_edges: int, decoder: type[Decoder]) -> int:
     """A ceiling that early stopping seldom lets a training reach; about 3·10⁷ triples.
 
-    An epoch of TransE, whose scores are no product, takes several times one of the others.
+    Fewer for a decoder whose epochs are slow.
     """
-    return max(20, min(100 if decoder == "transe" else 500, round(3e7 / max(num_edges, 1))))
+    return max(20, min(decoder.most_epochs, round(3e7 / max(num_edges, 1))))
 
 
-def learning_rate(optimizer: str, num_edges: int, decoder: str) -> float:
+def learning_rate(optimizer: str, num_edges: int, decoder: type[Decoder]) -> float:
     """Adam's own 0.001, three times that on small graphs, whose epochs have few steps.
 
-    TransE starts with long vectors and takes 0.003 everywhere. Validation MRR at epoch 20 with
-    0.001, 0.003 and 0.01: .021, .214 and .175 on CoDEx-S at d = 32; on the bundled graph .474 with
-    0.003 and .225 with 0.01.
+    Three times that also for a decoder that asks for it.
     """
     if optimizer == "adagrad":
         return 0.01
-    return 0.003 if num_edges < _SMALL or decoder == "transe" else 0.001
+    return 0.003 if num_edges < _SMALL or decoder.long_vectors else 0.001
 
 
-def batch_size(regime: str, encoder: str, size: int) -> int:
+def batch_size(regime: str, whole_graph: bool, size: int) -> int:
     """Queries (1-N) or triples (1-K) of a batch, from the number there are.
 
     Small graphs want many steps more than wide ones. A full-graph encoder pays for its whole graph
     in every batch, so it gets few large ones.
     """
-    if encoder == "rgcn":
+    if whole_graph:
         most = _FULL_GRAPH_QUERIES if regime == "1-n" else 2 * _FULL_GRAPH_QUERIES
         return min(size, most, max(256, _power_of_two(size / 16)))
     wanted = max(32, min(256, _power_of_two(size / 64)))
@@ -101,36 +98,28 @@ def _power_of_two(size: float) -> int:
 
 
 def _model(model: ModelConfig, kg: KnowledgeGraph) -> ModelConfig:
+    decoder = find("decoder", model.decoder)
     dim: int = _settle(model.entity_dim, entity_dim(kg.num_edges))
     return dataclasses.replace(
         model,
         entity_dim=dim,
         relation_dim=_settle(model.relation_dim, dim),
-        bias=_settle(model.bias, model.decoder in ("conve", "tucker")),
-        height=_height(model, dim),
+        bias=_settle(model.bias, decoder.bias_by_default),
+        **decoder.settle(model, dim),
     )
-
-
-def _height(model: ModelConfig, dim: int) -> int | Auto:
-    """H = 2W or nearest to it for ConvE; the others do not reshape and keep what is there."""
-    if model.decoder != "conve":
-        return model.height
-    return Geometry.resolve(dim, model.height, model.filters, model.kernel).height
 
 
 def _training(training: TrainingConfig, config: Config, kg: KnowledgeGraph) -> TrainingConfig:
     queries = len(kg.train_index.heads)
     size = queries if training.regime == "1-n" else kg.num_edges
+    whole_graph = find("encoder", config.model.encoder).passes_whole_graph
+    decoder = find("decoder", config.model.decoder)
     return dataclasses.replace(
         training,
-        epochs=_settle(training.epochs, epochs(kg.num_edges, config.model.decoder)),
-        batch_size=_settle(
-            training.batch_size, batch_size(training.regime, config.model.encoder, size)
-        ),
+        epochs=_settle(training.epochs, epochs(kg.num_edges, decoder)),
+        batch_size=_settle(training.batch_size, batch_size(training.regime, whole_graph, size)),
         lr_decay=_settle(training.lr_decay, 0.5 if training.schedule == "plateau" else 1.0),
-        lr=_settle(
-            training.lr, learning_rate(training.optimizer, kg.num_edges, config.model.decoder)
-        ),
+        lr=_settle(training.lr, learning_rate(training.optimizer, kg.num_edges, decoder)),
         smoothing_mass=_settle(training.smoothing_mass, training.label_smoothing),
         negatives=_settle(training.negatives, max(1, min(100, kg.num_entities - 1))),
         validate_every=_settle(training.validate_every, validate_every(kg.num_edges)),
@@ -149,7 +138,8 @@ def _pretrain(config: Config, kg: KnowledgeGraph) -> PretrainConfig:
             values[name] = getattr(section, name)
     training = _training(_like_training(config.training, values), config, kg)
     values |= {k: v for k, v in dataclasses.asdict(training).items() if k in values}
-    two_stage = config.strategy.name in _TWO_STAGE or bool(config.pretrain.run)
+    strategy = find("strategy", config.strategy.name)
+    two_stage = strategy.two_stage or bool(config.pretrain.run)
     values["enabled"] = _settle(config.pretrain.enabled, two_stage)
     return PretrainConfig(**values)
 
@@ -160,9 +150,8 @@ def _like_training(training: TrainingConfig, values: dict[str, Any]) -> Training
 
 
 def _swa(swa: SwaConfig, config: Config) -> SwaConfig:
-    return dataclasses.replace(
-        swa, enabled=_settle(swa.enabled, config.strategy.name in _TWO_STAGE)
-    )
+    averaged = find("strategy", config.strategy.name).averaged
+    return dataclasses.replace(swa, enabled=_settle(swa.enabled, averaged))
 
 
 def _runtime(runtime: RuntimeConfig) -> RuntimeConfig:

@@ -9,9 +9,9 @@ import torch
 from torch import Tensor
 
 from dglkgmix.errors import NumericError
+from dglkgmix.runs.history import Row
+from dglkgmix.runs.results import Validation
 from dglkgmix.training.batch_loss import LossTerms
-from dglkgmix.training.history import Row
-from dglkgmix.training.stage_state import Validation
 
 ADVICE = "train again with a smaller --lr, or with --set training.clip=1"
 

@@ -11,16 +11,16 @@ from pathlib import Path
 
 import torch
 
+from dglkgmix.config import Settled
+from dglkgmix.config.classes import find
 from dglkgmix.errors import ConfigError
+from dglkgmix.kernels.partition import KEPT_SCORES
+from dglkgmix.kernels.products import CPU_BLOCK, DEVICE_BLOCK
 from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.models.decoder import Decoder
 from dglkgmix.models.registry import build_decoder, table_dims
-from dglkgmix.training.config import Config, settled
-from dglkgmix.training.losses.partition import KEPT_SCORES
-from dglkgmix.training.losses.products import CPU_BLOCK, DEVICE_BLOCK
+from dglkgmix.processes import ALONE, Processes
 from dglkgmix.training.stages import Stage, stages
-from dglkgmix.training.strategies import STRATEGIES
-from dglkgmix.world import ALONE, World
 
 FLOAT = 4
 _CPU = torch.device("cpu")
@@ -33,8 +33,6 @@ _SCORE_COPIES = 2
 _DENSE_COPIES = 7
 # What a query passes through, what dropout keeps of it, and its gradient.
 _QUERY_COPIES = 3
-# Activations of the encoder that its gradient needs, in and out of each layer.
-_LAYER_COPIES = 6
 # Vectors of the two heads and relations that a synthetic sample mixes, the mix and its gradient.
 _MIX_COPIES = 4
 # Bytes of a synthetic sample while an epoch's are drawn: pairs of ids, drawn and in order, and λ.
@@ -64,7 +62,7 @@ class Part:
 
 
 def check_memory(
-    config: Config, kg: KnowledgeGraph, device: torch.device, world: World = ALONE
+    config: Settled, kg: KnowledgeGraph, device: torch.device, processes: Processes = ALONE
 ) -> None:
     """Refuse a training that cannot fit, unless ``runtime.check_memory`` is off.
 
@@ -72,22 +70,22 @@ def check_memory(
         config: settled.
         kg: the graph, in memory already.
         device: where the model will be.
-        world: processes that share the batches; each holds the whole model.
+        processes: those that share the batches; each holds the whole model.
 
     Raises:
         ConfigError: the estimate, what there is, the largest part and the option to change.
     """
     if not config.runtime.check_memory:
         return
-    available = _available_to_each(device, world.neighbours)
+    available = _available_to_each(device, processes.neighbours)
     for stage in stages(config):
-        parts = estimate(stage, kg, world.size, device)
+        parts = estimate(stage, kg, processes.size, device)
         needed = sum(part.size for part in parts)
         if available is not None and needed > available:
             largest = max(parts, key=lambda part: part.size)
             raise ConfigError(
                 f"stage {stage.name!r} needs about {gib(needed)} of memory"
-                f"{' in each process' * (world.size > 1)} and {gib(available)} "
+                f"{' in each process' * (processes.size > 1)} and {gib(available)} "
                 f"are available; {gib(largest.size)} of it for {largest.what}: {largest.advice}; "
                 "--set runtime.check_memory=false trains all the same"
             )
@@ -99,7 +97,7 @@ def estimate(
     """The large parts of a stage's peak memory in each process; E, M, De and B as everywhere."""
     batch = _shared(_batch(stage, kg, device), processes)
     parts = [_weights(stage, kg), batch, _encoder(stage, kg)]
-    drawn = STRATEGIES[stage.strategy.name].samples_of_epoch(kg, stage.strategy)
+    drawn = find("strategy", stage.strategy.name).samples_of_epoch(kg, stage.strategy)
     if drawn:
         parts += [_shared(_mixed(stage, kg, drawn), processes), _partners(drawn)]
     return parts
@@ -165,8 +163,8 @@ def _weights(stage: Stage, kg: KnowledgeGraph) -> Part:
 
 
 def _batch(stage: Stage, kg: KnowledgeGraph, device: torch.device) -> Part:
-    training, dim = stage.training, settled(stage.model.entity_dim)
-    size = settled(training.batch_size)
+    training, dim = stage.training, stage.model.entity_dim
+    size = training.batch_size
     rows = size * _decoder(stage).largest
     copies = _SCORE_COPIES
     if training.regime == "1-n":
@@ -177,7 +175,7 @@ def _batch(stage: Stage, kg: KnowledgeGraph, device: torch.device) -> Part:
             # Scores that a loss uses block by block, and forgets.
             scores = min(scores, CPU_BLOCK if device.type == "cpu" else DEVICE_BLOCK)
     else:
-        candidates = settled(training.negatives) + 1
+        candidates = training.negatives + 1
         scores = size * candidates * dim
         what = f"the vectors of {size} x {candidates} candidates of a batch"
     return Part(
@@ -191,12 +189,12 @@ def _batch(stage: Stage, kg: KnowledgeGraph, device: torch.device) -> Part:
 def _mixed(stage: Stage, kg: KnowledgeGraph, drawn: int) -> Part:
     """Of an average batch: the samples of its positives, and with softmax all their rivals."""
     training, model, decoder = stage.training, stage.model, _decoder(stage)
-    size = settled(training.batch_size)
+    size = training.batch_size
     units = len(kg.train_index.heads) if training.regime == "1-n" else kg.num_edges
     samples = math.ceil(size * drawn / units)
     rivals = 1
     if training.loss == "ce":
-        rivals = kg.num_entities if training.regime == "1-n" else settled(training.negatives) + 1
+        rivals = kg.num_entities if training.regime == "1-n" else training.negatives + 1
     # A candidate's vector is held where its score is no product.
     each = 1 if decoder.is_bilinear or training.regime == "1-n" else decoder.entity_dim
     vectors = _MIX_COPIES * sum(table_dims(model)) + _QUERY_COPIES * decoder.largest
@@ -222,13 +220,10 @@ def _shared(part: Part, processes: int) -> Part:
 
 def _encoder(stage: Stage, kg: KnowledgeGraph) -> Part:
     model = stage.model
-    if model.encoder == "lookup":
-        return Part(0, "an encoder", "")
-    rows = kg.num_entities + len(kg.train_index.heads)
-    size = FLOAT * _LAYER_COPIES * model.layers * rows * settled(model.entity_dim)
+    vectors = find("encoder", model.encoder).vectors_held(model, kg)
     return Part(
-        size,
-        f"{model.layers} layers over {rows:,} entities and their relations",
+        FLOAT * vectors * model.entity_dim,
+        f"{vectors:,} vectors in the encoder's layers",
         "set model.entity_dim lower, model.layers to 1, or model.fanout to sample neighbours",
     )
 

@@ -2,33 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Any, Protocol
 
 from torch import Tensor
 
+from dglkgmix.config import TrainingConfig
 from dglkgmix.errors import ConfigError
-from dglkgmix.training.config import TrainingConfig
-from dglkgmix.training.losses import (
-    Focus,
-    Offsets,
-    Positives,
-    Softmax,
-    Table,
-    Targets,
-    bce_terms,
-    one_to_k_bce,
-    one_to_k_ce,
+from dglkgmix.kernels.one_to_n import (
     one_to_n_bce,
     one_to_n_bce_scores,
     one_to_n_ce,
     one_to_n_ce_scores,
-    softmax_smoothing,
-    synthetic_bce,
 )
+from dglkgmix.kernels.table import Table
+from dglkgmix.losses.one_to_k import one_to_k_bce, one_to_k_ce, synthetic_bce
+from dglkgmix.losses.pointwise import Focus, bce_terms
+from dglkgmix.losses.softmax import Softmax
+from dglkgmix.losses.targets import Offsets, Positives, Targets, softmax_smoothing
 
 
 class Objective(Protocol):
-    """Sums of loss terms, scalars; letters as in :mod:`dglkgmix.training.losses.one_to_n`.
+    """Sums of loss terms, scalars; letters as in :mod:`dglkgmix.kernels.one_to_n`.
 
     Attributes:
         one_sided: whether a synthetic sample needs the score of its own tail alone.
@@ -135,7 +129,7 @@ class CrossEntropy:
         raise TypeError("softmax cross-entropy of a synthetic sample needs all its candidates")
 
 
-def objective(training: TrainingConfig, focus: Focus | None, num_entities: int) -> Objective:
+def objective(training: TrainingConfig[Any], focus: Focus | None, num_entities: int) -> Objective:
     """The loss that the options name, over |V| entities.
 
     Raises:

@@ -6,32 +6,33 @@ from collections.abc import Iterable
 
 import torch
 from torch import nn
+from typing_extensions import Never
 
-from dglkgmix.training.config import TrainingConfig, settled
+from dglkgmix.config import TrainingConfig
 
 
-def build_optimizer(model: nn.Module, training: TrainingConfig) -> torch.optim.Optimizer:
+def build_optimizer(model: nn.Module, training: TrainingConfig[Never]) -> torch.optim.Optimizer:
     """Adam or Adagrad over all parameters of ``model`` at ``training.lr``.
 
     Adam runs fused: one pass over the parameters where the plain one makes a dozen.
     """
     parameters = [p for p in model.parameters() if p.requires_grad]
-    lr = settled(training.lr)
+    lr = training.lr
     if training.optimizer == "adagrad":
         return torch.optim.Adagrad(parameters, lr=lr)
     return torch.optim.Adam(parameters, lr=lr, fused=_can_fuse(parameters))
 
 
 def build_schedule(
-    optimizer: torch.optim.Optimizer, training: TrainingConfig
+    optimizer: torch.optim.Optimizer, training: TrainingConfig[Never]
 ) -> torch.optim.lr_scheduler.LRScheduler:
     """What each step of the schedule does to the rate (method, "Optimiser").
 
     A step follows every epoch, but for "plateau" validations without a new best.
     """
     if training.schedule == "cosine":
-        return torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, settled(training.epochs))
-    gamma = 1.0 if training.schedule == "constant" else settled(training.lr_decay)
+        return torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, training.epochs)
+    gamma = 1.0 if training.schedule == "constant" else training.lr_decay
     return torch.optim.lr_scheduler.ExponentialLR(optimizer, gamma)
 
 

@@ -10,11 +10,11 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from dglkgmix.config import TrainingConfig
+from dglkgmix.losses.targets import Offsets
 from dglkgmix.sampling.negatives import TripleBatch
 from dglkgmix.sampling.queries import QueryBatch
-from dglkgmix.training.config import TrainingConfig
-from dglkgmix.training.losses import Offsets
-from dglkgmix.training.strategies import Strategy, SyntheticBatch
+from dglkgmix.strategies import Strategy, SyntheticBatch
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,8 @@ class PreparedBatch:
         batch: queries (1-N) or triples with negatives (1-K).
         weights: (P,) factors of the positives' terms, or None for 1.
         scale: factor of all terms, which brings their weights to mean 1.
-        terms: number of terms of L_KG, which "mean" divides by; counted only where it matters.
+        terms: number of terms of L_KG, of all processes together, which "mean" divides by;
+            counted only where it matters.
         synthetic: the batch's synthetic samples, or None.
         offsets: what is added to scores in training: sparse in 1-N, (B, 1 + K) in 1-K, or None.
         whole: counts of the batch that this is one process's part of; None where it is all of it.

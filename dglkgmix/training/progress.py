@@ -6,7 +6,7 @@ import sys
 import time
 from typing import Any, TextIO
 
-from dglkgmix.training.history import Row
+from dglkgmix.runs.history import Row
 
 
 class Progress:

@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor
 
+from dglkgmix.kernels.candidates import candidate_scores
+from dglkgmix.kernels.table import Table
 from dglkgmix.models.encoder import Vectors
 from dglkgmix.models.link_predictor import LinkPredictor
-from dglkgmix.training.losses import Table, candidate_scores
 
 # A product with all entities costs per score about this fraction of what a gathered candidate
 # costs, gradients included: 1/20 in float32 on the CPU (measured at d = 200), less elsewhere.

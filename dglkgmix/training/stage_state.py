@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -10,40 +9,12 @@ from torch import Tensor
 
 from dglkgmix.errors import CheckpointError
 from dglkgmix.models.link_predictor import LinkPredictor
+from dglkgmix.runs.checkpoint import copy_weights, load_weights
+from dglkgmix.runs.results import Selection, Validation, Weights
 from dglkgmix.training.averaging import Averaging
-from dglkgmix.training.checkpoint import copy_weights, load_weights
-from dglkgmix.training.config import settled
 from dglkgmix.training.early_stopping import EarlyStopping
 from dglkgmix.training.optimizer import build_optimizer, build_schedule, learning_rate
 from dglkgmix.training.stages import Stage
-
-Weights = dict[str, Tensor]
-
-
-@dataclass(frozen=True)
-class Validation:
-    """MRR over all validation queries, and the value that selection follows; fractions."""
-
-    mrr: float
-    goal: float
-
-
-@dataclass(frozen=True)
-class Selection:
-    """What a stage ends with.
-
-    Attributes:
-        weights: of the selected epoch, on the CPU.
-        epoch: that epoch, 1-based.
-        goal: its value on the validation split of what ``training.select`` names, or None where
-            there are no validation triples.
-        late: a validation after the last epoch that ``validate_every`` did not ask for.
-    """
-
-    weights: Weights
-    epoch: int
-    goal: float | None
-    late: Validation | None = None
 
 
 class StageState:
@@ -72,7 +43,7 @@ class StageState:
     @property
     def over(self) -> bool:
         """Whether all epochs are done or patience has run out."""
-        return self.epoch >= settled(self.stage.training.epochs) or self.stopping.exhausted
+        return self.epoch >= self.stage.training.epochs or self.stopping.exhausted
 
     @property
     def candidate(self) -> LinkPredictor:

@@ -6,9 +6,11 @@ import dataclasses
 from dataclasses import dataclass
 from typing import Any
 
-from dglkgmix.training.config import (
-    Config,
+from typing_extensions import Never
+
+from dglkgmix.config import (
     ModelConfig,
+    Settled,
     StrategyConfig,
     SwaConfig,
     TrainingConfig,
@@ -23,13 +25,13 @@ class Stage:
     """One pass of the loop, from its own initial weights to its own selected ones."""
 
     name: str
-    model: ModelConfig
-    training: TrainingConfig
+    model: ModelConfig[Never]
+    training: TrainingConfig[Never]
     strategy: StrategyConfig
-    swa: SwaConfig
+    swa: SwaConfig[Never]
 
 
-def stages(config: Config) -> list[Stage]:
+def stages(config: Settled) -> list[Stage]:
     """The stages that a resolved ``config`` asks for, in order.
 
     The first stage falls away where ``pretrain.run`` names a run whose embeddings are taken
@@ -41,18 +43,20 @@ def stages(config: Config) -> list[Stage]:
     return [_pretraining(config), main]
 
 
-def _pretraining(config: Config) -> Stage:
+def _pretraining(config: Settled) -> Stage:
     own = config.pretrain
     values = dataclasses.asdict(own)
     return Stage(
         name=PRETRAIN,
         model=dataclasses.replace(config.model, **_shared(config.model, values)),
         training=dataclasses.replace(config.training, **_shared(config.training, values)),
-        strategy=dataclasses.replace(config.strategy, name="standard"),
+        strategy=dataclasses.replace(config.strategy, name="standard", own=()),
         swa=SwaConfig(own.swa, own.swa_start, own.swa_every, own.swa_lr),
     )
 
 
-def _shared(section: ModelConfig | TrainingConfig, values: dict[str, Any]) -> dict[str, Any]:
+def _shared(
+    section: ModelConfig[Never] | TrainingConfig[Never], values: dict[str, Any]
+) -> dict[str, Any]:
     names = {f.name for f in dataclasses.fields(section)}
     return {name: value for name, value in values.items() if name in names}

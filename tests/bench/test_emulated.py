@@ -13,10 +13,10 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.flop_counter import flop_registry
 
 from bench.emulated import PRODUCTS, EmulatedBf16, main
+from dglkgmix.config import Config
+from dglkgmix.config.toml import apply_overrides
 from dglkgmix.experiments import summary
 from dglkgmix.kg.graph import KnowledgeGraph
-from dglkgmix.training.config import Config
-from dglkgmix.training.config_io import apply_overrides
 from dglkgmix.training.launch import train
 
 

@@ -28,7 +28,7 @@ from dglkgmix.cli.export import export
 from dglkgmix.cli.main import main
 from dglkgmix.cli.predict import predict
 from dglkgmix.cli.report import report
-from dglkgmix.run import Run
+from dglkgmix.runs.run import Run
 from tests.cli.conftest import call, call_json
 
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from dglkgmix.cli.subject import find_subject
 from dglkgmix.kg.degrees import DegreeBins
-from dglkgmix.run import Run
+from dglkgmix.runs.run import Run
 
 NOTHING = dict.fromkeys(
     (

@@ -9,12 +9,13 @@ from pathlib import Path
 import pytest
 
 from dglkgmix.cli.main import main
-from dglkgmix.run import Run
-from dglkgmix.training.config import Config
-from dglkgmix.training.config_io import loads, options
+from dglkgmix.config import Config
+from dglkgmix.config.settings import OPTIONS, READING, TRAINING
+from dglkgmix.config.toml import loads
+from dglkgmix.models.decoder import Decoder
+from dglkgmix.runs.results import Result as Outcome
+from dglkgmix.runs.run import Run
 from dglkgmix.training.defaults import learning_rate
-from dglkgmix.training.flags import READING, TRAINING
-from dglkgmix.training.results import Result as Outcome
 
 SMALL = ("--set", "model.entity_dim=8", "--set", "runtime.threads=1", "--epochs", "2")
 UNSMOOTHED = ("--set", "training.label_smoothing=0.0")
@@ -47,7 +48,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_every_flag_sets_an_option_that_exists() -> None:
-    assert set((TRAINING | READING).values()) <= set(options())
+    assert {made.key for made in (TRAINING | READING).values()} <= set(OPTIONS)
 
 
 def test_it_ends_with_the_test_table_and_the_place_of_the_run(
@@ -357,12 +358,12 @@ def test_a_model_below_popularity_is_warned_of(
     monkeypatch.setattr("dglkgmix.training.launch.train", lambda *_, **__: found)
     _, out, err = run(toy_folder, "--out", tmp_path / "run", "--json", *FAST)
     assert json.loads(out)["popularity_mrr"] == 0.1015
-    assert err.startswith("Warning: the model's MRR, 0.0960, is below 0.1015") == warned
-    assert bool(err) == warned
+    assert ("Warning: the model's MRR, 0.0960, is below 0.1015" in err) == warned
+    assert ("is below" in err) == warned
 
 
 def test_the_help_tells_the_learning_rates_that_are_taken(run: Callable[..., Result]) -> None:
     text = " ".join(run("--help")[1].split())
-    small, large = learning_rate("adam", 2 * 25_000 - 2), learning_rate("adam", 2 * 25_000)
-    adagrad = learning_rate("adagrad", 1)
+    rates = (("adam", 2 * 25_000 - 2), ("adam", 2 * 25_000), ("adagrad", 1))
+    small, large, adagrad = (learning_rate(*rate, Decoder) for rate in rates)
     assert f"Adam: {small} below 25,000 training triples, else {large}; Adagrad: {adagrad}" in text

@@ -4,10 +4,10 @@ import pytest
 from click.testing import CliRunner
 
 from dglkgmix.cli.tune import tune
+from dglkgmix.config.toml import loads
 from dglkgmix.errors import ConfigError
 from dglkgmix.experiments.space import space_text
-from dglkgmix.run import Run
-from dglkgmix.training.config_io import loads
+from dglkgmix.runs.run import Run
 
 BEST = {"number": 3, "value": 0.25, "options": {"training.lr": 0.5}}
 
@@ -68,6 +68,7 @@ def test_a_source_is_read_as_options_say(space, tmp_path):
             *(str(tmp_path / "kg.csv"), "--space", space, "--trials", "1", "--quiet"),
             *("--out", str(tmp_path / "out"), "--header", "--columns", "h,how,t"),
             *("--delimiter", ";", "--shares", "0.5,0.25,0.25", "--split-seed", "3"),
+            *("--split-mirrors", "apart"),
             *("--set", "model.decoder=distmult", "--set", "model.entity_dim=4"),
         ],
     )

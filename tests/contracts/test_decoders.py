@@ -10,10 +10,11 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from dglkgmix.config import ModelConfig
+from dglkgmix.config.classes import DECODERS, ENCODERS, find
 from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.models.link_predictor import LinkPredictor
-from dglkgmix.models.registry import DECODERS, ENCODERS, build_decoder
-from dglkgmix.training.config import ModelConfig
+from dglkgmix.models.registry import build_decoder
 
 E, R, D = 9, 5, 12
 OPTIONS = ModelConfig(entity_dim=D, relation_dim=D, bias=True, filters=4, bases=3, height=4)
@@ -255,6 +256,11 @@ def plain_complex(m: LinkPredictor, h: Tensor, r: Tensor, t: Tensor) -> Tensor:
     return (a * b * c.conj()).sum().real
 
 
+def plain_rotate(m: LinkPredictor, h: Tensor, r: Tensor, t: Tensor) -> Tensor:
+    a, c = (torch.complex(v[: D // 2], v[D // 2 :]) for v in (h, t))
+    return m.decoder.margin - (a * torch.polar(torch.ones_like(r), r) - c).abs().sum()
+
+
 PLAIN: dict[str, Callable[[LinkPredictor, Tensor, Tensor, Tensor], Tensor]] = {
     "conve": plain_conve,
     "tucker": plain_tucker,
@@ -262,6 +268,7 @@ PLAIN: dict[str, Callable[[LinkPredictor, Tensor, Tensor, Tensor], Tensor]] = {
     "complex": plain_complex,
     "rescal": lambda m, h, r, t: h @ r.view(D, D) @ t,
     "transe": lambda m, h, r, t: -(h + r - t).abs().sum(),
+    "rotate": plain_rotate,
 }
 
 
@@ -289,7 +296,7 @@ def test_transe_with_the_other_norm_is_the_papers() -> None:
 
 
 @pytest.mark.parametrize(
-    "decoder", [name for name in DECODERS if DECODERS[name].predicts_relations]
+    "decoder", [name for name in DECODERS if find("decoder", name).predicts_relations]
 )
 def test_relation_queries_score_every_relation(decoder: str) -> None:
     """Less what all relations of a head and a tail share, which softmax does not see."""

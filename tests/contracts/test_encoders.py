@@ -10,11 +10,12 @@ import torch
 from torch import Tensor
 from torch.optim.swa_utils import AveragedModel
 
+from dglkgmix.config import ModelConfig
+from dglkgmix.config.classes import DECODERS, ENCODERS
 from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.models.encoder import Encoder
 from dglkgmix.models.link_predictor import LinkPredictor
-from dglkgmix.models.registry import DECODERS, ENCODERS, build_decoder, build_encoder
-from dglkgmix.training.config import ModelConfig
+from dglkgmix.models.registry import build_decoder, build_encoder
 
 E, R, D = 11, 3, 12
 OPTIONS = ModelConfig(decoder="tucker", entity_dim=D, relation_dim=5, bases=3, layers=2, bias=True)

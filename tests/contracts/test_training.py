@@ -7,19 +7,17 @@ import math
 import pytest
 import torch
 
+from dglkgmix.config import Config
+from dglkgmix.config.checks import validate, validate_for
+from dglkgmix.config.classes import DECODERS, STRATEGIES
+from dglkgmix.config.toml import apply_overrides
 from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.models.link_predictor import LinkPredictor
-from dglkgmix.training.config import Config
-from dglkgmix.training.config_io import apply_overrides
 from dglkgmix.training.defaults import resolve
 from dglkgmix.training.progress import Progress
 from dglkgmix.training.stage_loop import StageLoop
 from dglkgmix.training.stage_state import StageState
 from dglkgmix.training.stages import stages
-from dglkgmix.training.validation import validate, validate_for
-
-DECODERS = ("conve", "tucker", "distmult", "complex", "rescal", "transe")
-STRATEGIES = ("standard", "mixup", "oversample", "reweight", "focal", "logit-adjustment")
 
 
 @pytest.fixture(scope="module")

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import inspect
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from dglkgmix.cli.train import train
+from dglkgmix.config import Config
+from dglkgmix.config.settings import TRAINING
 from dglkgmix.errors import ConfigError
 from dglkgmix.estimator import KGCompleter
-from dglkgmix.estimator.defaults import parameter_defaults
 from dglkgmix.estimator.options import from_config, to_config
-from dglkgmix.training.config import Config
-from dglkgmix.training.flags import TRAINING
 
-DEFAULTS = parameter_defaults(KGCompleter)
+DEFAULTS = KGCompleter().get_params()
 
 
 def test_defaults_are_those_of_the_configuration() -> None:
@@ -25,7 +23,7 @@ def test_defaults_are_those_of_the_configuration() -> None:
 
 def test_every_parameter_is_a_flag_of_train() -> None:
     assert TRAINING.keys() <= {parameter.name for parameter in train.params}
-    assert set(inspect.signature(KGCompleter).parameters) - set(TRAINING) == {
+    assert set(DEFAULTS) - set(TRAINING) == {
         "validation",
         "unseen",
         "config",
@@ -35,15 +33,15 @@ def test_every_parameter_is_a_flag_of_train() -> None:
 
 def test_parameters_win_over_config_where_they_are_set() -> None:
     tables = {"training": {"lr": 0.01, "epochs": 7}, "model": {"entity_dim": 64}}
-    config = to_config({**DEFAULTS, "epochs": np.int64(3), "config": tables}, DEFAULTS)
+    config = to_config({**DEFAULTS, "epochs": np.int64(3), "config": tables})
     assert (config.training.lr, config.training.epochs, config.model.entity_dim) == (0.01, 3, 64)
 
 
 def test_config_as_a_file_or_a_value(tmp_path: Path) -> None:
     path = tmp_path / "options.toml"
     path.write_text("[training]\nlr = 0.5\n", encoding="utf-8")
-    assert to_config({**DEFAULTS, "config": str(path)}, DEFAULTS).training.lr == 0.5
-    assert to_config({**DEFAULTS, "config": Config()}, DEFAULTS) == Config()
+    assert to_config({**DEFAULTS, "config": str(path)}).training.lr == 0.5
+    assert to_config({**DEFAULTS, "config": Config()}) == Config()
 
 
 @pytest.mark.parametrize(
@@ -58,4 +56,4 @@ def test_config_as_a_file_or_a_value(tmp_path: Path) -> None:
 )
 def test_what_makes_no_sense_is_refused_by_name(params: dict[str, object], message: str) -> None:
     with pytest.raises(ConfigError, match=message):
-        to_config({**DEFAULTS, **params}, DEFAULTS)
+        to_config({**DEFAULTS, **params})

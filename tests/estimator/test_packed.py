@@ -9,7 +9,7 @@ import pytest
 
 from dglkgmix.errors import CheckpointError
 from dglkgmix.estimator import KGCompleter, PackedRun
-from dglkgmix.run import Run
+from dglkgmix.runs.run import Run
 
 
 def test_down_on_disk_and_back(fitted: KGCompleter, tmp_path: Path) -> None:

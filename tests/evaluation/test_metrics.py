@@ -1,12 +1,14 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dglkgmix.errors import ConfigError
 from dglkgmix.evaluation import metrics
 from dglkgmix.kg.degrees import DegreeBins
 from dglkgmix.kg.graph import KnowledgeGraph
@@ -190,3 +192,33 @@ def test_relation_classes():
     found = metrics.by_relation_class(table, classes)
     assert list(found) == ["1-n head", "1-n tail", "unseen head", "unseen tail"]
     assert [group["mr"] for group in found.values()] == [4, 1, 5, 2]
+
+
+class TestFurtherMetrics:
+    """Ranks 1, 2 and 6: Hits@5 is 2/3 and the median 2."""
+
+    median = metrics.Metric(
+        "median", "median rank", lambda ranks: ranks, np.median, style="{:,.1f}", low_is_good=True
+    )
+
+    def test_one_entry_is_all(self) -> None:
+        ranks = np.array([1.0, 2.0, 6.0])
+        values = {"hits@5": metrics.hits(5).values(ranks), "median": ranks}
+        with metrics.further([metrics.hits(5), self.median]):
+            found = metrics._summaries(values, np.array([0, 0, 0]), 2)
+            assert [m.title for m in metrics.columns()] == [
+                *("MRR", "Hits@1", "Hits@3", "Hits@10", "Hits@5", "mean rank", "median rank")
+            ]
+        assert found["hits@5"].tolist() == [pytest.approx(2 / 3), 0.0]
+        assert found["median"].tolist() == [2.0, 0.0]
+        assert list(metrics.METRICS) == ["mrr", "mr", "hits@1", "hits@3", "hits@10"]
+
+    def test_a_name_that_is_taken_is_refused(self) -> None:
+        taken = metrics.further([metrics.hits(5), replace(self.median, name="mr")])
+        with pytest.raises(ConfigError, match="there is a metric 'mr' already"), taken:
+            pass
+        assert "hits@5" not in metrics.METRICS
+
+    def test_a_path_that_is_no_metric(self) -> None:
+        with pytest.raises(ConfigError, match=r"dglkgmix.errors:ConfigError is not a .*Metric"):
+            metrics.metric_named("dglkgmix.errors:ConfigError")

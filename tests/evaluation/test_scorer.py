@@ -5,13 +5,12 @@ from __future__ import annotations
 import pytest
 import torch
 
+from dglkgmix.config import ModelConfig
+from dglkgmix.config.classes import DECODERS
 from dglkgmix.evaluation.model_scorer import ModelScorer
 from dglkgmix.evaluation.popularity import PopularityScorer
 from dglkgmix.evaluation.scorer import Scorer
 from dglkgmix.models.link_predictor import LinkPredictor
-from dglkgmix.training.config import ModelConfig
-
-DECODERS = ["conve", "tucker", "distmult", "complex", "rescal", "transe"]
 
 
 def model(kg, decoder="distmult"):

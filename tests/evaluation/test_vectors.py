@@ -7,10 +7,10 @@ import pyarrow.parquet as pq
 import pytest
 import torch
 
+from dglkgmix.config import ModelConfig
 from dglkgmix.errors import ConfigError, NumericError, StorageError
 from dglkgmix.evaluation.vectors import export_vectors
 from dglkgmix.models.link_predictor import LinkPredictor
-from dglkgmix.training.config import ModelConfig
 from tests.evaluation.test_scorer import model
 
 

@@ -4,13 +4,13 @@ from pathlib import Path
 
 import pytest
 
+from dglkgmix.config import Config
+from dglkgmix.config.toml import apply_overrides
 from dglkgmix.experiments import demo
 from dglkgmix.experiments.grid import experiment_text, parse_experiment
 from dglkgmix.experiments.plan import cell_config, digest
 from dglkgmix.kg.sources import load
-from dglkgmix.run import Run
-from dglkgmix.training.config import Config
-from dglkgmix.training.config_io import apply_overrides
+from dglkgmix.runs.run import Run
 from dglkgmix.training.defaults import resolve
 
 
@@ -86,7 +86,7 @@ def test_answers_seen_in_training_are_left_out_and_held_out_ones_marked() -> Non
             scores[0, kg.train_index.tails_of(*query)[1]] = 1
             return scores[:, start:stop]
 
-    from dglkgmix.prediction import Predictor
+    from dglkgmix.prediction.answers import Predictor
 
     answers = demo._new_answers(kg, Predictor(kg, Oracle()), "Germany", "borders")
     assert len(answers) == demo.ANSWERS

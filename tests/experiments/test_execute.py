@@ -4,11 +4,11 @@ import shutil
 
 import pytest
 
+from dglkgmix.config import DataConfig
 from dglkgmix.errors import CheckpointError
 from dglkgmix.experiments.execute import Job, load_graph, train_or_resume
 from dglkgmix.files import RunFolder
-from dglkgmix.run import Run
-from dglkgmix.training.config import DataConfig
+from dglkgmix.runs.run import Run
 from dglkgmix.training.progress import Progress
 
 

@@ -3,6 +3,15 @@ from functools import lru_cache
 
 import pytest
 
+from dglkgmix.config import (
+    Config,
+    PretrainConfig,
+    RuntimeConfig,
+    StrategyConfig,
+    SwaConfig,
+    TrainingConfig,
+)
+from dglkgmix.config.toml import set_option
 from dglkgmix.errors import ConfigError
 from dglkgmix.experiments.grid import experiment_text, parse_experiment
 from dglkgmix.experiments.plan import (
@@ -15,15 +24,6 @@ from dglkgmix.experiments.plan import (
     slug,
 )
 from dglkgmix.kg.graph import KnowledgeGraph
-from dglkgmix.training.config import (
-    Config,
-    PretrainConfig,
-    RuntimeConfig,
-    StrategyConfig,
-    SwaConfig,
-    TrainingConfig,
-)
-from dglkgmix.training.config_io import set_option
 
 
 @lru_cache

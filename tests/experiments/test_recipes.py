@@ -3,6 +3,8 @@ from pathlib import Path
 
 import pytest
 
+from dglkgmix.config import Config, ModelConfig
+from dglkgmix.config.toml import differences
 from dglkgmix.errors import ConfigError, UnknownNameError
 from dglkgmix.experiments.recipes import (
     all_recipes,
@@ -11,8 +13,6 @@ from dglkgmix.experiments.recipes import (
     recipe_names,
     recipe_text,
 )
-from dglkgmix.training.config import Config, ModelConfig
-from dglkgmix.training.config_io import differences
 
 MODELS, GRAPHS = ("conve", "tucker"), ("fb15k-237", "nell-995", "codex-m")
 STRATEGIES = ("standard", "mixup", "oversample", "reweight", "focal")

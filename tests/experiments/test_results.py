@@ -7,7 +7,7 @@ from dglkgmix.evaluation.significance import compare, mrr_intervals
 from dglkgmix.experiments.execute import Job
 from dglkgmix.experiments.results import Results
 from dglkgmix.kg.degrees import DegreeBins
-from dglkgmix.run import Run
+from dglkgmix.runs.run import Run
 
 
 def group(found, model, strategy):

@@ -1,10 +1,10 @@
 import pytest
 
+from dglkgmix.config.toml import set_option
 from dglkgmix.errors import ConfigError
 from dglkgmix.experiments.recipes import load_recipe
 from dglkgmix.experiments.space import Range, packaged_spaces, parse_space, space_text
 from dglkgmix.experiments.tune import starting_point
-from dglkgmix.training.config_io import set_option
 
 SPACE = """
 [settings]

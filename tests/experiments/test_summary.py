@@ -6,7 +6,7 @@ from dglkgmix.evaluation.distances import embedding_distances
 from dglkgmix.evaluation.metrics import overall
 from dglkgmix.experiments.summary import budget, environment, summarise
 from dglkgmix.kg.degrees import DegreeBins
-from dglkgmix.run import Run
+from dglkgmix.runs.run import Run
 
 
 @pytest.fixture(scope="module")

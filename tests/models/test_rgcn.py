@@ -9,12 +9,12 @@ import pytest
 import torch
 from torch import Tensor
 
+from dglkgmix.config import ModelConfig
 from dglkgmix.errors import ConfigError
 from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.models.link_predictor import LinkPredictor
 from dglkgmix.models.links import Links
 from dglkgmix.models.rgcn import RGCN
-from dglkgmix.training.config import ModelConfig
 
 
 def random_rows(seed: int = 0, rows: int = 60) -> Tensor:

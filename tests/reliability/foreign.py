@@ -161,7 +161,7 @@ def tables(folder: Path) -> Judge:
     from dglkgmix.evaluation.false_triples import read_false_triples
     from dglkgmix.evaluation.foreign import read_ranks
     from dglkgmix.kg.graph import KnowledgeGraph
-    from dglkgmix.prediction_files import read_queries
+    from dglkgmix.prediction.files import read_queries
 
     kg = KnowledgeGraph.from_names([("a", "r", "b"), ("b", "s", "a")], [], [("b", "r", "a")])
     rows = {"head": ["b", "b"], "relation": ["r", "r"], "tail": ["a", "a"]}
@@ -202,12 +202,13 @@ def tables(folder: Path) -> Judge:
 
 def settings(folder: Path) -> Judge:
     """Configuration, experiment and space files, and overrides."""
+    from dglkgmix.config import Config
+    from dglkgmix.config.checks import validate
+    from dglkgmix.config.settings import OPTIONS
+    from dglkgmix.config.toml import apply_overrides, dumps, load
     from dglkgmix.errors import ConfigError
     from dglkgmix.experiments.grid import experiment_text, parse_experiment
     from dglkgmix.experiments.space import parse_space, space_text
-    from dglkgmix.training.config import Config
-    from dglkgmix.training.config_io import apply_overrides, dumps, load, options
-    from dglkgmix.training.validation import validate
 
     whole = dumps(Config()).encode()
     small = b'[training]\nlr = 1e-3\nepochs = 5\n[strategy]\nname = "mixup"\nfixed_lambda = 0.5\n'
@@ -216,7 +217,7 @@ def settings(folder: Path) -> Judge:
 
     def override(chance: random.Random) -> None:
         value = mutated(chance, chance.choice((b"1", b"[1, 2]", b'"auto"', b"0.5")))
-        text = f"{chance.choice(options())}={value.decode(errors='replace')}"
+        text = f"{chance.choice(list(OPTIONS))}={value.decode(errors='replace')}"
         validate(apply_overrides(Config(), [text]))
 
     def judge(chance: random.Random) -> str:
@@ -292,8 +293,8 @@ def _damage(
 
 def read_all(path: Path) -> None:
     """Everything that a run holds, and what it can be asked."""
-    from dglkgmix.run import Run
-    from dglkgmix.training.state_file import StateFile
+    from dglkgmix.runs.run import Run
+    from dglkgmix.runs.state_file import StateFile
 
     run = Run.open(path)
     for name in run.folder.names:

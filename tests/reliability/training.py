@@ -60,7 +60,7 @@ class Whole:
 def warm_up() -> None:
     """Import what a training imports."""
     import dglkgmix.cli.train
-    import dglkgmix.run
+    import dglkgmix.runs.run
     import dglkgmix.training.launch  # noqa: F401
 
     check_threads()
@@ -193,8 +193,8 @@ class DamagedError(Exception):
 
 
 def _look(out: Path) -> int:
-    from dglkgmix.run import Run
-    from dglkgmix.training import run_files
+    from dglkgmix.runs import run_files
+    from dglkgmix.runs.run import Run
 
     run = Run.open(out)
     for name in run.folder.names:

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 import torch
 
+from dglkgmix.config import Config
+from dglkgmix.config.toml import apply_overrides
 from dglkgmix.kg.graph import KnowledgeGraph
-from dglkgmix.training.config import Config
-from dglkgmix.training.config_io import apply_overrides
 
 SMALL = (
     "model.entity_dim=8",

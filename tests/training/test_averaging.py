@@ -5,10 +5,10 @@ import math
 import pytest
 import torch
 
+from dglkgmix.config import SwaConfig
 from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.models.link_predictor import LinkPredictor
 from dglkgmix.training.averaging import Averaging
-from dglkgmix.training.config import SwaConfig
 from dglkgmix.training.defaults import resolve
 
 from .conftest import settings

@@ -7,17 +7,19 @@ import dataclasses
 import pytest
 import torch
 
+from dglkgmix.config import ModelConfig, StrategyConfig, TrainingConfig
+from dglkgmix.config.classes import find
 from dglkgmix.kg.graph import KnowledgeGraph
+from dglkgmix.losses.pointwise import Focus
+from dglkgmix.losses.targets import Positives, Targets
 from dglkgmix.models.link_predictor import LinkPredictor
 from dglkgmix.sampling.negatives import TripleBatch, TripleBatches
 from dglkgmix.sampling.queries import QueryBatch, QueryBatches
 from dglkgmix.sampling.seeds import generator
+from dglkgmix.strategies import Strategy
 from dglkgmix.training.batch_loss import LossTerms, batch_loss
-from dglkgmix.training.config import ModelConfig, StrategyConfig, TrainingConfig
-from dglkgmix.training.losses import Focus, Positives, Targets
 from dglkgmix.training.prepared import prepare
-from dglkgmix.training.strategies import STRATEGIES, Strategy
-from tests.training.losses import dense
+from tests.kernels import dense
 
 E = 20
 TARGETS = Targets.smoothed(0.1, "auto", E)
@@ -38,7 +40,7 @@ def build(graph: KnowledgeGraph, decoder: str, **options: object) -> LinkPredict
 
 def setting(graph: KnowledgeGraph, training: TrainingConfig, **options: object) -> Strategy:
     config = StrategyConfig(**{"threshold": 2, **options})
-    strategy = STRATEGIES[config.name](graph, config, training)
+    strategy = find("strategy", config.name)(graph, config, training)
     strategy.start_epoch(1, 0)
     return strategy
 

@@ -5,11 +5,13 @@ import dataclasses
 import pytest
 import torch
 
+from dglkgmix.config import Config
+from dglkgmix.config.toml import apply_overrides
 from dglkgmix.errors import ConfigError
 from dglkgmix.kg.graph import KnowledgeGraph
+from dglkgmix.models.conve import ConvE
+from dglkgmix.models.transe import TransE
 from dglkgmix.training import defaults
-from dglkgmix.training.config import Config, settled
-from dglkgmix.training.config_io import apply_overrides
 from dglkgmix.training.defaults import resolve
 
 
@@ -78,7 +80,7 @@ def test_same_is_the_main_stages_value_and_auto_is_settled_for_the_regime(
     assert config.pretrain.input_dropout == 0.1
     assert config.pretrain.regime == "1-n"
     queries = len(graph.train_index.heads)
-    assert settled(config.pretrain.batch_size) <= queries
+    assert config.pretrain.batch_size <= queries
     own = resolve(apply_overrides(Config(), [*options, "pretrain.epochs=3"]), graph)
     assert (own.training.epochs, own.pretrain.epochs) == (7, 3)
 
@@ -116,22 +118,22 @@ def test_the_machine_is_recorded(graph: KnowledgeGraph) -> None:
 
 @pytest.mark.parametrize("edges", [2, 60, 8_578, 65_776, 371_168, 544_230, 40_000_000])
 def test_sizes_follow_the_graph_within_bounds(edges: int) -> None:
-    for decoder, most in (("conve", 500), ("transe", 100)):
+    for decoder, most in ((ConvE, 500), (TransE, 100)):
         assert 20 <= defaults.epochs(edges, decoder) <= most
         assert defaults.epochs(edges, decoder) >= defaults.epochs(2 * edges, decoder)
     assert defaults.entity_dim(edges) <= defaults.entity_dim(2 * edges) <= 200
     assert 1 <= defaults.validate_every(edges) <= 5
-    rates = [defaults.learning_rate("adam", size, "conve") for size in (edges, 2 * edges)]
+    rates = [defaults.learning_rate("adam", size, ConvE) for size in (edges, 2 * edges)]
     assert rates[0] >= rates[1]
-    assert defaults.learning_rate("adam", edges, "transe") == 0.003
+    assert defaults.learning_rate("adam", edges, TransE) == 0.003
     for regime in ("1-n", "1-k"):
-        for encoder in ("lookup", "rgcn"):
-            assert 1 <= defaults.batch_size(regime, encoder, edges) <= edges
+        for whole_graph in (False, True):
+            assert 1 <= defaults.batch_size(regime, whole_graph, edges) <= edges
 
 
 def test_batches_of_a_full_graph_encoder_are_few_and_bounded() -> None:
     """CoDEx-S's 11,867 queries make 24 batches; FB15k-237's would not fit by the same rule."""
-    assert defaults.batch_size("1-n", "rgcn", 11_867) == 512
-    assert defaults.batch_size("1-n", "rgcn", 149_689) == 2048
-    assert defaults.batch_size("1-k", "rgcn", 544_230) == 4096
-    assert defaults.batch_size("1-n", "rgcn", 100) == 100
+    assert defaults.batch_size("1-n", True, 11_867) == 512
+    assert defaults.batch_size("1-n", True, 149_689) == 2048
+    assert defaults.batch_size("1-k", True, 544_230) == 4096
+    assert defaults.batch_size("1-n", True, 100) == 100

@@ -6,9 +6,9 @@ import pytest
 import torch
 
 from dglkgmix.errors import NumericError
+from dglkgmix.runs.results import Validation
 from dglkgmix.training.batch_loss import LossTerms
 from dglkgmix.training.epoch_meter import EpochMeter
-from dglkgmix.training.stage_state import Validation
 
 
 def terms(kg: float, mixed: float, positives: int, samples: int) -> LossTerms:

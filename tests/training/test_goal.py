@@ -8,10 +8,7 @@ import torch
 from dglkgmix.errors import ConfigError
 from dglkgmix.evaluation.queries import evaluation_queries
 from dglkgmix.kg.graph import KnowledgeGraph
-from dglkgmix.training.goal import goal_parts, goal_weights
-from dglkgmix.training.validation import validate_alone
-
-from .conftest import settings
+from dglkgmix.training.goal import goal_weights
 
 
 @pytest.fixture(scope="module")
@@ -21,35 +18,6 @@ def kg() -> KnowledgeGraph:
     return KnowledgeGraph.from_arrays(
         train, [(13, 0, 0), (13, 0, 1), (13, 0, 2)], None, entities=14, relations=1
     )
-
-
-@pytest.mark.parametrize(
-    ("select", "parts"),
-    [
-        ("mrr", {"mrr": 1.0}),
-        ("low", {"low": 1.0}),
-        ("zero=0.5, low=1.5", {"zero": 0.25, "low": 0.75}),
-        ("mrr,low", {"mrr": 0.5, "low": 0.5}),
-    ],
-)
-def test_weights_add_up_to_1(select: str, parts: dict[str, float]) -> None:
-    assert goal_parts(select) == parts
-
-
-@pytest.mark.parametrize(
-    ("select", "message"),
-    [
-        ("rare", "'rare' is unknown: take one of mrr, zero, low, medium, high"),
-        ("", "'' is unknown"),
-        ("low,low=2", "'low' is given twice"),
-        ("low=0", "the weight of low must be a number above 0"),
-        ("low=much", "the weight of low must be a number above 0"),
-        ("low=inf", "the weight of low must be a number above 0"),
-    ],
-)
-def test_what_is_no_goal_is_refused_by_name(select: str, message: str) -> None:
-    with pytest.raises(ConfigError, match=f"^training.select .*{message}"):
-        validate_alone(settings(f"training.select='{select}'"))
 
 
 def test_a_goal_is_the_mean_over_the_queries_of_its_bins(kg: KnowledgeGraph) -> None:

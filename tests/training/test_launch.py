@@ -7,7 +7,7 @@ import pytest
 from dglkgmix.errors import CheckpointError, ConfigError
 from dglkgmix.files import RunFolder
 from dglkgmix.kg.graph import KnowledgeGraph
-from dglkgmix.run import Run
+from dglkgmix.runs.run import Run
 from dglkgmix.training import memory
 from dglkgmix.training.launch import resume, train
 

@@ -10,14 +10,14 @@ from types import SimpleNamespace
 import pytest
 import torch
 
+from dglkgmix.config import Config
 from dglkgmix.errors import ConfigError
 from dglkgmix.kg.graph import KnowledgeGraph
+from dglkgmix.processes import Processes
 from dglkgmix.training import memory
-from dglkgmix.training.config import Config
 from dglkgmix.training.defaults import resolve
 from dglkgmix.training.memory import available_memory, check_memory, estimate, fitting_block, gib
 from dglkgmix.training.stages import stages
-from dglkgmix.world import World
 from tests.conftest import ROOT
 
 from .conftest import settings
@@ -190,7 +190,7 @@ def test_processes_share_the_batch_and_a_machines_memory(
     assert own[0] == weights
     assert own[1].size == batch.size / 4
     needed = sum(part.size for part in own)
-    four = World(0, 4, neighbours=4)
+    four = Processes(0, 4, neighbours=4)
     monkeypatch.setattr(memory, "available_memory", lambda _: 4 * needed)
     check_memory(config, HUGE, CPU, four)
     monkeypatch.setattr(memory, "available_memory", lambda _: 4 * needed - 1)
@@ -247,6 +247,7 @@ _MEASURED = """
 import resource, sys, torch
 from bench.generated import generated
 from bench.steps import Steps, settings
+from dglkgmix.processes import Processes
 from dglkgmix.training.memory import estimate
 
 def peak():
@@ -276,3 +277,28 @@ def test_samples_take_about_as_much_as_is_said(regime: str, loss: str, batch: in
 
     (plain,), (mixed, said) = measured("standard"), measured("mixup")
     assert 1 / 3 < (mixed - plain) / said < 3
+
+
+_SOFTMAX = """
+import resource, torch
+from bench.generated import generated
+from bench.steps import Steps, settings
+
+def peak():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+torch.set_num_threads(1)
+steps = Steps(generated(150_000, 20, 100_000), settings("distmult", "1-n", 4096, loss="ce", dim=8))
+before = peak()
+steps(1)
+print(peak() - before)
+"""
+
+
+@pytest.mark.long
+def test_a_softmax_over_many_entities_holds_blocks_alone() -> None:
+    """Case 67: 614 million scores in 586 blocks, of which nothing large is kept."""
+    done = subprocess.run(
+        [sys.executable, "-c", _SOFTMAX], capture_output=True, cwd=ROOT, check=True
+    )
+    assert int(done.stdout) < 200 * 2**20

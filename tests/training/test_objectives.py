@@ -5,22 +5,14 @@ from __future__ import annotations
 import pytest
 import torch
 
+from dglkgmix.config import TrainingConfig
 from dglkgmix.errors import ConfigError
-from dglkgmix.training.config import TrainingConfig
-from dglkgmix.training.losses import (
-    Focus,
-    Offsets,
-    Positives,
-    Softmax,
-    Table,
-    Targets,
-    bce_terms,
-    one_to_k_bce,
-    one_to_k_ce,
-    one_to_n_bce_scores,
-    one_to_n_ce_scores,
-    synthetic_bce,
-)
+from dglkgmix.kernels.one_to_n import one_to_n_bce_scores, one_to_n_ce_scores
+from dglkgmix.kernels.table import Table
+from dglkgmix.losses.one_to_k import one_to_k_bce, one_to_k_ce, synthetic_bce
+from dglkgmix.losses.pointwise import Focus, bce_terms
+from dglkgmix.losses.softmax import Softmax
+from dglkgmix.losses.targets import Offsets, Positives, Targets
 from dglkgmix.training.objectives import objective
 
 POSITIVES = Positives(torch.tensor([0, 1, 1]), torch.tensor([3, 0, 2]))

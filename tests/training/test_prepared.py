@@ -5,19 +5,19 @@ from __future__ import annotations
 import pytest
 import torch
 
+from dglkgmix.config import StrategyConfig, TrainingConfig
+from dglkgmix.config.classes import find
 from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.sampling.negatives import TripleBatches
 from dglkgmix.sampling.queries import QueryBatches
 from dglkgmix.sampling.seeds import generator
-from dglkgmix.training.config import StrategyConfig, TrainingConfig
 from dglkgmix.training.prepared import PreparedBatch, candidates, prepare
-from dglkgmix.training.strategies import STRATEGIES
 
 
 def prepared(
     kg: KnowledgeGraph, name: str, training: TrainingConfig, **options: object
 ) -> PreparedBatch:
-    strategy = STRATEGIES[name](kg, StrategyConfig(name=name, **options), training)
+    strategy = find("strategy", name)(kg, StrategyConfig(name=name, **options), training)
     strategy.start_epoch(1, 0)
     batches = QueryBatches(kg, 7) if training.regime == "1-n" else TripleBatches(kg, 7, 4)
     return prepare(next(iter(batches.epoch(generator(0)))), strategy, training, 20)

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import io
 
-from dglkgmix.training.history import Row
+from dglkgmix.runs.history import Row
 from dglkgmix.training.progress import BarProgress, LineProgress, Progress, make_progress
 
 

@@ -7,9 +7,9 @@ import dataclasses
 import pytest
 import torch
 
+from dglkgmix.config import ModelConfig
 from dglkgmix.models.link_predictor import LinkPredictor
 from dglkgmix.training import scoring
-from dglkgmix.training.config import ModelConfig
 from dglkgmix.training.scoring import TableVectors, full_product_pays, scores_of_candidates
 
 CANDIDATES = torch.randint(20, (6, 5), generator=torch.Generator().manual_seed(0))

@@ -9,7 +9,7 @@ import torch
 from dglkgmix.evaluation.queries import evaluation_queries
 from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.models.link_predictor import LinkPredictor
-from dglkgmix.run import Run
+from dglkgmix.runs.run import Run
 from dglkgmix.training.defaults import resolve
 from dglkgmix.training.launch import train
 from dglkgmix.training.progress import Progress

@@ -8,7 +8,7 @@ import torch
 from dglkgmix.errors import CheckpointError
 from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.models.link_predictor import LinkPredictor
-from dglkgmix.training.checkpoint import pack, unpack
+from dglkgmix.runs.checkpoint import pack, unpack
 from dglkgmix.training.defaults import resolve
 from dglkgmix.training.stage_state import StageState, Validation, set_tables
 from dglkgmix.training.stages import stages

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
-from dglkgmix.training.config import Config, SwaConfig
-from dglkgmix.training.config_io import apply_overrides
+from dglkgmix.config import Config, SwaConfig
+from dglkgmix.config.toml import apply_overrides
 from dglkgmix.training.stages import stages
 
 SETTLED = [

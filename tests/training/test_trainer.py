@@ -7,19 +7,20 @@ from pathlib import Path
 import pytest
 import torch
 
+from dglkgmix.config import Config, ModelConfig
+from dglkgmix.config.toml import set_option
 from dglkgmix.errors import CheckpointError, NumericError
 from dglkgmix.files import RunFolder
 from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.models.link_predictor import LinkPredictor
-from dglkgmix.run import Run
-from dglkgmix.training import checkpoint, stage_loop
-from dglkgmix.training.config import Config, ModelConfig
-from dglkgmix.training.config_io import set_option
+from dglkgmix.runs import checkpoint
+from dglkgmix.runs.history import Row
+from dglkgmix.runs.run import Run
+from dglkgmix.runs.run_files import MODEL, STATE
+from dglkgmix.training import stage_loop
 from dglkgmix.training.defaults import resolve
-from dglkgmix.training.history import Row
 from dglkgmix.training.launch import resume, train
 from dglkgmix.training.progress import Progress
-from dglkgmix.training.run_files import MODEL, STATE
 
 from .conftest import settings, timeless, weights
 
@@ -53,7 +54,7 @@ class Stop:
 
 
 def continued(run: Path, config: Config, **options: object) -> None:
-    from dglkgmix.training.run_files import read_graph
+    from dglkgmix.runs.run_files import read_graph
 
     with RunFolder.resume(run) as folder:
         resume(folder, read_graph(folder), config, **options)
@@ -149,11 +150,12 @@ def test_the_best_epoch_is_that_of_the_goal(
     assert [row["valid_mrr"] for row in run.history] == pytest.approx(mrr)
 
 
-def test_test_triples_steer_nothing(tmp_path: Path) -> None:
+def test_test_triples_steer_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Other test triples: the same weights, history and probabilities, to the bit.
 
     12 entities, so that most validation queries share head and relation with a test triple.
     """
+    monkeypatch.setattr("dglkgmix.evaluation.list_probability.FEWEST", 1)
     generator = torch.Generator().manual_seed(0)
     columns = [torch.randint(size, (120,), generator=generator) for size in (12, 2, 12)]
     rows = torch.stack(columns, 1)
@@ -164,7 +166,9 @@ def test_test_triples_steer_nothing(tmp_path: Path) -> None:
         kg = KnowledgeGraph.from_arrays(rows[:50], rows[50:80], test, entities=12, relations=2)
         train(kg, settings("training.epochs=8", "training.patience=2"), tmp_path / name)
         run = Run.open(tmp_path / name)
-        found.append((weights(tmp_path / name), timeless(run.history), run.metrics["platt"]))
+        probabilities = run.metrics["platt"], run.metrics["shortlist"]
+        assert None not in probabilities
+        found.append((weights(tmp_path / name), timeless(run.history), probabilities))
         assert run.metrics["selection"] == {
             "by": "mrr",
             "value": max(row["valid_mrr"] for row in run.history),

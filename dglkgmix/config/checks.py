@@ -1,0 +1,159 @@
+"""Options that make no sense, alone, together or on a given graph, refused by name."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any, Protocol
+
+from dglkgmix.config.classes import DECODERS, find, reads
+from dglkgmix.config.goal import goal_parts
+from dglkgmix.config.settings import Config, Settled
+from dglkgmix.errors import ConfigError
+
+
+class Sized(Protocol):
+    """What a check against a graph needs to know of it."""
+
+    @property
+    def num_entities(self) -> int:
+        """E."""
+
+    @property
+    def num_edges(self) -> int:
+        """M, reciprocal triples included."""
+
+    @property
+    def train_index(self) -> Any:
+        """Its ``heads``: one entry for each distinct query."""
+
+
+def validate(config: Config) -> None:
+    """Check every option by itself and against the others.
+
+    Raises:
+        ConfigError: names the first option that makes no sense, its value and the range.
+    """
+    _raise_first(_single(config))
+    _raise_first(_together(config))
+
+
+def validate_alone(config: Config) -> None:
+    """Check every option by itself: a part of a plan whose other options are still open.
+
+    Raises:
+        ConfigError: as :func:`validate`.
+    """
+    _raise_first(_single(config))
+
+
+def validate_for(config: Settled, kg: Sized) -> None:
+    """Check a resolved configuration against the graph it is to train on.
+
+    Raises:
+        ConfigError: names the option and the graph's own figure.
+    """
+    _raise_first(_against(config, kg))
+
+
+def _raise_first(complaints: Iterator[str]) -> None:
+    for complaint in complaints:
+        raise ConfigError(complaint)
+
+
+def _single(config: Config) -> Iterator[str]:
+    for option, value in config.items():
+        name = option.key
+        if isinstance(value, float) and not math.isfinite(value):
+            yield f"{name} must be finite, got {value}"
+        if option.bounds and not isinstance(value, str) and not option.bounds.holds(value):
+            yield f"{name} {option.bounds.words}, got {value}"
+        if isinstance(value, int) and value >= 2**63:
+            yield f"{name} must stay below 2^63, got {value}"
+    goal_parts(config.training.select)
+
+
+def _together(config: Config) -> Iterator[str]:
+    model, training, strategy = config.model, config.training, config.strategy
+    dims = (model.entity_dim, model.relation_dim)
+    if "auto" not in dims and dims[0] != dims[1] and not find("decoder", model.decoder).two_dims:
+        yield (
+            f"model.relation_dim {dims[1]} must equal model.entity_dim {dims[0]}: "
+            f"{model.decoder} takes no other"
+        )
+    losses = find("strategy", strategy.name).losses
+    if training.loss not in losses:
+        yield (
+            f'strategy.name "{strategy.name}" needs training.loss "{losses[0]}" '
+            f"(--loss {losses[0]})"
+        )
+    fixed = strategy.fixed_lambda
+    if fixed != "none" and strategy.lambda_range == "half" and fixed < 0.5:
+        yield f'strategy.fixed_lambda {fixed} lies outside lambda_range "half", which is [0.5, 1]'
+    if config.pretrain.run and config.pretrain.enabled is False:
+        yield "pretrain.run names a run, but pretrain.enabled is false (--no-pretrain)"
+    if model.fanout and "fanout" not in reads("encoder", model.encoder):
+        yield (
+            f'model.fanout samples neighbours, which model.encoder "{model.encoder}" does not read'
+        )
+    yield from _smoothing(config)
+    yield from _relation_prediction(config)
+
+
+def _relation_prediction(config: Config) -> Iterator[str]:
+    for table in ("training", "pretrain"):
+        weight = _inherit(config, table, "relation_prediction")
+        if weight and not find("decoder", config.model.decoder).predicts_relations:
+            able = [name for name in DECODERS if find("decoder", name).predicts_relations]
+            yield (
+                f"{table}.relation_prediction {weight}: the scores of model.decoder "
+                f'"{config.model.decoder}" are no product with the relation; '
+                f"those of these are: {', '.join(able)}"
+            )
+
+
+def _smoothing(config: Config) -> Iterator[str]:
+    for table in ("training", "pretrain"):
+        loss, mass, share = (
+            _inherit(config, table, key) for key in ("loss", "smoothing_mass", "label_smoothing")
+        )
+        if loss == "ce" and mass != "auto" and share not in (0, mass):
+            yield (
+                f'{table}.smoothing_mass {mass}: {table}.loss "ce" spreads ε itself '
+                f'({share}); leave smoothing_mass at "auto"'
+            )
+
+
+def _inherit(config: Config, table: str, key: str) -> Any:
+    value = getattr(getattr(config, table), key)
+    return getattr(config.training, key) if value == "same" else value
+
+
+def _against(config: Settled, kg: Sized) -> Iterator[str]:
+    tables = ["training", "pretrain"] if config.pretrain.enabled else ["training"]
+    for table in tables:
+        section = getattr(config, table)
+        if section.regime == "1-k" and kg.num_entities == 1:
+            yield (
+                f'{table}.regime "1-k" draws negatives, and the graph has a single entity: '
+                "take 1-n (--regime 1-n)"
+            )
+        if section.regime == "1-k" and section.negatives >= kg.num_entities:
+            yield (
+                f"{table}.negatives {section.negatives} must stay below the graph's "
+                f"{kg.num_entities} entities"
+            )
+        mass, share = section.smoothing_mass, section.label_smoothing
+        if share > 0 and mass > share * kg.num_entities:
+            yield (
+                f"{table}.smoothing_mass {mass} over {kg.num_entities} entities exceeds "
+                f"{table}.label_smoothing {share}: targets would leave [0, 1]"
+            )
+        units, what = kg.num_edges, "training triples"
+        if section.regime == "1-n":
+            units, what = len(kg.train_index.heads), "training queries"
+        if section.batch_size > units:
+            yield (
+                f"{table}.batch_size {section.batch_size} exceeds the graph's {units} {what} "
+                "(reciprocal ones included)"
+            )

@@ -1,0 +1,98 @@
+"""The whole configuration, and its options by name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, Generic
+
+from typing_extensions import Never
+
+from dglkgmix.config import classes
+from dglkgmix.config.option import Option, declared
+from dglkgmix.config.tables import (
+    DataConfig,
+    ModelConfig,
+    Open,
+    PretrainConfig,
+    RuntimeConfig,
+    StrategyConfig,
+    SwaConfig,
+    TrainingConfig,
+)
+
+
+@dataclass(frozen=True)
+class Config(Generic[Open]):
+    """A whole training. Field names are the tables of ``config.toml``."""
+
+    data: DataConfig = field(default_factory=DataConfig)
+    model: ModelConfig[Open] = field(default_factory=ModelConfig)
+    training: TrainingConfig[Open] = field(default_factory=TrainingConfig)
+    strategy: StrategyConfig = field(default_factory=StrategyConfig)
+    pretrain: PretrainConfig[Open] = field(default_factory=PretrainConfig)
+    swa: SwaConfig[Open] = field(default_factory=SwaConfig)
+    runtime: RuntimeConfig[Open] = field(default_factory=RuntimeConfig)
+
+    @property
+    def sigmoid_is_probability(self) -> bool:
+        """Whether σ(score) is one: not after softmax cross-entropy, nor of distances (method)."""
+        decoder = classes.find("decoder", self.model.decoder)
+        return self.training.loss == "bce" and bool(decoder.sigmoid_is_probability)
+
+    def items(self) -> Iterator[tuple[Option, Any]]:
+        """Every option with its value, in the order of the file; the user's classes' included."""
+        for made in options(self).values():
+            yield made, self.value(made.key)
+
+    def value(self, key: str) -> Any:
+        """The value of the option ``table.name``."""
+        table, _, name = key.partition(".")
+        return getattr(getattr(self, table), name)
+
+
+SECTIONS: dict[str, type] = {
+    "data": DataConfig,
+    "model": ModelConfig,
+    "training": TrainingConfig,
+    "strategy": StrategyConfig,
+    "pretrain": PretrainConfig,
+    "swa": SwaConfig,
+    "runtime": RuntimeConfig,
+}
+OPTIONS: dict[str, Option] = {
+    made.key: made for table, cls in SECTIONS.items() for made in declared(cls, table).values()
+}
+# Options with a name of their own, by that name: how triples are read, and all others, which are
+# flags of `dglkgmix train` and parameters of `KGCompleter`.
+READING = {o.flag: o for o in OPTIONS.values() if o.flag and o.key.startswith("data.")}
+TRAINING = {o.flag: o for o in OPTIONS.values() if o.flag and o.flag not in READING}
+# A training whose options all have values.
+Settled = Config[Never]
+
+
+def options(config: Config[Any] | None = None) -> dict[str, Option]:
+    """All options by ``table.name``; with those of the user's classes that ``config`` names."""
+    own: dict[str, dict[str, Option]] = {}
+    if config is not None:
+        for made in OPTIONS.values():
+            if made.classes:
+                table = made.key.partition(".")[0]
+                found = classes.options_of(made.classes, config.value(made.key))
+                own.setdefault(table, {}).update({o.key: o for o in found.values()})
+    if not any(own.values()):
+        return OPTIONS
+    together: dict[str, Option] = {}
+    for table in SECTIONS:
+        prefix = f"{table}."
+        together |= {key: o for key, o in OPTIONS.items() if key.startswith(prefix)}
+        together |= own.get(table, {})
+    return together
+
+
+def flag_of(key: str) -> str | None:
+    """How the command line calls ``table.option``; None where only ``--set`` does."""
+    if key == "data.source":
+        return "SOURCE"
+    flag = OPTIONS[key].flag if key in OPTIONS else ""
+    return f"--{flag.replace('_', '-')}" if flag else None

@@ -1,0 +1,227 @@
+"""Configuration files: TOML in and out, overrides, and every unknown or mistyped key refused."""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import json
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, Literal, TypeVar, get_args, get_origin
+
+from dglkgmix.config.classes import admit, options_of
+from dglkgmix.config.option import Option, declared
+from dglkgmix.config.settings import OPTIONS, SECTIONS, Config, options
+from dglkgmix.errors import ConfigError
+from dglkgmix.paths import read_utf8, readable
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:  # pragma: no cover
+    import tomli as tomllib
+
+T = TypeVar("T")
+
+
+def loads(
+    text: str,
+    base: Config | None = None,
+    *,
+    where: str = "configuration",
+    trust: bool = True,
+) -> Config:
+    """Read TOML on top of ``base`` (the defaults where left out); ``trust`` as for :func:`merge`.
+
+    Raises:
+        ConfigError: text that is no TOML, an unknown key (with close matches) or a value of
+            another type; the message starts with ``where``.
+    """
+    try:
+        tables = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(f"{where}: not a TOML file: {error}") from None
+    return merge(base or Config(), tables, where=where, trust=trust)
+
+
+def load(path: str | Path, base: Config | None = None) -> Config:
+    """Read a configuration file; see :func:`loads`."""
+    return loads(read_utf8(path), base, where=str(path))
+
+
+def dumps(config: Config) -> str:
+    """Write ``config`` as TOML that :func:`loads` reads back to an equal value."""
+    tables = {table: [f"[{table}]"] for table in SECTIONS}
+    for option, value in config.items():
+        tables[option.key.partition(".")[0]].append(f"{option.name} = {toml_value(value)}")
+    return "\n\n".join("\n".join(lines) for lines in tables.values()) + "\n"
+
+
+def merge(
+    config: Config, tables: Mapping[str, Any], *, where: str = "configuration", trust: bool = True
+) -> Config:
+    """Replace what ``tables`` (table → option → value) names; the rest stays.
+
+    Args:
+        config: what is changed.
+        tables: the values.
+        where: begins every message.
+        trust: whether a class of the user's that ``tables`` names may be imported.
+
+    Raises:
+        ConfigError: an unknown table or option, or a value of another type.
+    """
+    sections = {}
+    for name, values in tables.items():
+        if name not in SECTIONS:
+            raise ConfigError(f"{where}: unknown table [{name}]{_close(name, SECTIONS)}")
+        if not isinstance(values, Mapping):
+            raise ConfigError(f"{where}: {name} is a table, not {_shown(values)}")
+        sections[name] = _merge_section(getattr(config, name), name, values, where, trust)
+    return dataclasses.replace(config, **sections)
+
+
+def apply_overrides(config: Config, overrides: Iterable[str], *, where: str = "--set") -> Config:
+    """Apply ``table.option=value`` strings; values are TOML, or bare words.
+
+    ``apply_overrides(config, ["training.lr=1e-3", "strategy.name=mixup"])``
+    """
+    for override in overrides:
+        key, found, text = override.partition("=")
+        if not found:
+            raise ConfigError(f"{where} {override}: expected table.option=value")
+        config = set_option(config, key.strip(), _value(text.strip()), where=where)
+    return config
+
+
+def set_option(config: Config, key: str, value: Any, *, where: str = "option") -> Config:
+    """Replace the option called ``table.option``."""
+    table, _, option = key.partition(".")
+    if table not in SECTIONS or not option:
+        known = options(config)
+        raise ConfigError(f"{where}: unknown option {key!r}{_close(key, known)}")
+    return merge(config, {table: {option: value}}, where=where)
+
+
+def differences(old: Config, new: Config) -> dict[str, tuple[Any, Any]]:
+    """Options whose values differ: ``table.option`` → (old, new); None where one has none."""
+    before, after = dict(_values(old)), dict(_values(new))
+    pairs = {key: (before.get(key), after.get(key)) for key in before | after}
+    return {key: pair for key, pair in pairs.items() if pair[0] != pair[1]}
+
+
+def _values(config: Config) -> Iterator[tuple[str, Any]]:
+    return ((made.key, value) for made, value in config.items())
+
+
+def _merge_section(section: T, table: str, values: Mapping[str, Any], where: str, trust: bool) -> T:
+    known = dict(declared(type(section), table))
+    changes: dict[str, Any] = {}
+    for made in list(known.values()):
+        if made.classes:
+            value = values.get(made.name, getattr(section, made.name))
+            at = f"{where}: {made.key}"
+            if not isinstance(value, str | type):
+                raise ConfigError(f"{at}: expected a string, got {_shown(value)}")
+            changes[made.name] = admit(made.classes, value, trust=trust, where=at)
+            known |= options_of(made.classes, changes[made.name])
+    for name, value in values.items():
+        key = f"{table}.{name}"
+        if name not in known:
+            every = [*OPTIONS, *(made.key for made in known.values() if made.key not in OPTIONS)]
+            raise ConfigError(f"{where}: unknown option {key!r}{_close(key, every)}")
+        if name not in changes:
+            changes[name] = _checked(value, known[name], f"{where}: {key}")
+    if hasattr(section, "own"):
+        own = dict(section.own) | changes
+        fields = declared(type(section), table)
+        changes = {name: value for name, value in changes.items() if name in fields}
+        changes["own"] = {n: v for n, v in own.items() if n in known and n not in fields}
+    return dataclasses.replace(section, **changes)  # type: ignore[type-var]
+
+
+def _checked(value: Any, option: Option, where: str) -> Any:
+    """``value`` as ``option`` wants it, or a ConfigError that says what it wants."""
+    if isinstance(value, str) and value in option.words:
+        return value
+    for kind in option.types:
+        matched, result = _match(value, kind)
+        if matched:
+            return result
+    kinds = [*map(_describe, option.types), *map(json.dumps, option.words)]
+    wanted = " or ".join(dict.fromkeys(kinds))
+    raise ConfigError(f"{where}: expected {wanted}, got {_shown(value)} ({option.help})")
+
+
+def _match(value: Any, hint: Any) -> tuple[bool, Any]:
+    if get_origin(hint) is Literal:
+        same = [x for x in get_args(hint) if x == value and type(x) is type(value)]
+        return bool(same), value
+    if get_origin(hint) is tuple:
+        return _match_tuple(value, get_args(hint))
+    if hint is float and type(value) is int:
+        return True, float(value)
+    return type(value) is hint, value
+
+
+def _match_tuple(value: Any, hints: tuple[Any, ...]) -> tuple[bool, Any]:
+    if not isinstance(value, list | tuple):
+        return False, value
+    if hints[-1] is Ellipsis:
+        hints = hints[:1] * len(value)
+    if len(value) != len(hints):
+        return False, value
+    matches = [_match(x, hint) for x, hint in zip(value, hints, strict=True)]
+    return all(ok for ok, _ in matches), tuple(x for _, x in matches)
+
+
+def _describe(hint: Any) -> str:
+    if get_origin(hint) is Literal:
+        return " or ".join(json.dumps(x) for x in get_args(hint))
+    if get_origin(hint) is tuple:
+        parts = get_args(hint)
+        return "a list of strings" if parts[-1] is Ellipsis else f"a list of {len(parts)} numbers"
+    names = {int: "a whole number", float: "a number", bool: "true or false", str: "a string"}
+    return names[hint]
+
+
+def _value(text: str) -> Any:
+    """A TOML value, or the text itself where it is none (``mixup``, ``/data/run``)."""
+    try:
+        parsed = tomllib.loads(f"value = {text}")
+    except tomllib.TOMLDecodeError:
+        return text
+    return parsed["value"] if len(parsed) == 1 else text
+
+
+def toml_value(value: Any) -> str:
+    """``value`` as TOML writes it."""
+    if isinstance(value, tuple):
+        return "[" + ", ".join(toml_value(x) for x in value) + "]"
+    if isinstance(value, str):
+        # JSON escapes what TOML's basic strings do, but for the delete character.
+        return json.dumps(readable(value), ensure_ascii=False).replace("\x7f", "\\u007f")
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return repr(value)
+
+
+def _close(name: str, known: Iterable[str]) -> str:
+    """Close by what follows the table, in letters or in whole words; else by all letters."""
+    table, _, option = name.rpartition(".")
+    scores = {}
+    for key in known:
+        other_table, _, other = key.rpartition(".")
+        likeness = difflib.SequenceMatcher(None, option, other).ratio()
+        if set(option.split("_")) <= set(other.split("_")):
+            likeness = max(likeness, 0.8)
+        if likeness >= 0.6:
+            scores[key] = likeness + 0.1 * (table == other_table)
+    near = sorted(scores, key=lambda key: -scores[key])[:4]
+    near = near or difflib.get_close_matches(name, list(known), n=3, cutoff=0.6)
+    return f"; did you mean {', '.join(near)}?" if near else ""
+
+
+def _shown(value: Any) -> str:
+    text = json.dumps(value, default=str)
+    return text if len(text) <= 60 else text[:57] + "..."

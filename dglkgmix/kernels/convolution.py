@@ -1,0 +1,71 @@
+"""A one-channel convolution with batch norm, ReLU and feature-map dropout, in one product.
+
+Batch norm after a convolution is a scale and a shift of each filter, a feature map that is
+dropped is a filter times zero, and both commute with what comes before. So the patches of the
+input are multiplied once with filters that carry all of it, instead of passing over the large
+output four times. The statistics that batch norm needs follow from the moments of the patches:
+the mean of filter w's output is w·mean, its variance w·covariance·w.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from dglkgmix.kernels.batch_norm import BatchNorm
+from dglkgmix.kernels.dropout import Dropout, draw_mask
+from dglkgmix.kernels.patches import moments_of, patches_of
+
+
+class NormedConvolution(nn.Module):
+    """dropout2d(relu(batch_norm(conv2d(x)))) for x (B, H, W): (B, filters, H - k + 1, W - k + 1).
+
+    The convolution has no bias: batch norm would take it away again.
+    """
+
+    def __init__(self, filters: int, kernel: int, dropout: float) -> None:
+        super().__init__()
+        self.filters = nn.Conv2d(1, filters, kernel, bias=False)
+        self.norm = BatchNorm(filters)
+        self.dropout = Dropout(dropout)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Feature maps (B, F, H - k + 1, W - k + 1) of pictures (B, H, W)."""
+        batch, height, width = x.shape
+        kernel = self.filters.kernel_size[0]
+        patches = patches_of(x, kernel)  # (B, k², L)
+        weight, shift = self._normed_filters(patches)
+        weight, shift = self._thinned(weight, shift, batch)
+        maps = torch.baddbmm(shift.unsqueeze(2), weight, patches)  # (B, F, L)
+        return maps.relu_().view(
+            batch, self.filters.out_channels, height - kernel + 1, width - kernel + 1
+        )
+
+    def _normed_filters(self, patches: Tensor) -> tuple[Tensor, Tensor]:
+        """Filters (F, k²) and shifts (F,) with batch norm inside."""
+        weight = self.filters.weight.flatten(1)
+        with torch.autocast(patches.device.type, enabled=False):
+            mean, variance = self._statistics(weight, patches)
+            scale = self.norm.weight * torch.rsqrt(variance + self.norm.eps)
+        return weight * scale.unsqueeze(1), self.norm.bias - mean * scale
+
+    def _statistics(self, weight: Tensor, patches: Tensor) -> tuple[Tensor, Tensor]:
+        """Mean and variance (F,) of every filter's output, over the batch or as remembered."""
+        norm, count = self.norm, patches.shape[0] * patches.shape[2]
+        if not norm.uses_batch(patches.shape[0]):
+            return norm.running_mean, norm.running_var
+        centre, products = moments_of(patches)  # (k²,), (k², k²)
+        mean = weight @ centre
+        variance = ((weight @ (products - torch.outer(centre, centre))) * weight).sum(1)
+        variance = variance.clamp(min=0)  # rounding, where a filter sees no variation
+        if not norm.frozen:
+            norm.observe(mean, variance * (count / (count - 1)))
+        return mean, variance
+
+    def _thinned(self, weight: Tensor, shift: Tensor, batch: int) -> tuple[Tensor, Tensor]:
+        """Filters (B, F, k²) and shifts (B, F) of every row, its dropped maps at zero."""
+        weight, shift = weight.expand(batch, -1, -1), shift.expand(batch, -1)
+        if not self.dropout.active:
+            return weight, shift
+        mask = draw_mask(shift.shape, self.dropout.p, shift)
+        return weight * mask.unsqueeze(2), shift * mask

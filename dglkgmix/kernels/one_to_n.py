@@ -1,0 +1,126 @@
+"""Losses of 1-N batches: each query against all entities.
+
+Letters: B queries, E entities, D dimension, P positives. All return the sum of their terms, a
+scalar; :func:`dglkgmix.losses.targets.reduced` makes means of sums.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from dglkgmix.kernels.fused import FusedScores, FusedTerms
+from dglkgmix.kernels.partition import RowStatistics
+from dglkgmix.kernels.table import Table
+from dglkgmix.losses.pointwise import Terms
+from dglkgmix.losses.softmax import Softmax
+from dglkgmix.losses.targets import Offsets, Positives
+
+
+def one_to_n_bce(
+    query: Tensor, table: Table, bias: Tensor | None, positives: Positives, terms: Terms
+) -> Tensor:
+    """Binary cross-entropy of the scores ``query @ table.T + bias``.
+
+    Shapes: query (B, D), table (E, D), bias (E,). Nothing of size B x E is kept.
+    """
+    inputs = (query, table.anchor, bias, table, positives, terms)
+    total: Tensor = FusedTerms.apply(*inputs)  # type: ignore[no-untyped-call]
+    return total
+
+
+def one_to_n_bce_scores(scores: Tensor, positives: Positives, terms: Terms) -> Tensor:
+    """Binary cross-entropy of given scores (B, E)."""
+    inputs = (scores, positives, terms)
+    total: Tensor = FusedScores.apply(*inputs)  # type: ignore[no-untyped-call]
+    return total
+
+
+def one_to_n_ce(
+    query: Tensor,
+    table: Table,
+    bias: Tensor | None,
+    positives: Positives,
+    softmax: Softmax,
+    *,
+    offsets: Offsets | None = None,
+) -> Tensor:
+    """Softmax cross-entropy of each positive over the scores ``query @ table.T + bias``.
+
+    Shapes: query (B, D), table (E, D), bias (E,). ``offsets`` are added to scores (logit
+    adjustment). Positives of one row share its scores.
+    """
+    # First, so that going back it adds to a gradient that is already there.
+    sums = _row_sums(query, table, bias) if softmax.smoothing else None
+    inputs = (query, table.anchor, bias, table, positives.rows, positives.tails, offsets)
+    log_partition, picked = RowStatistics.apply(*inputs)  # type: ignore[no-untyped-call]
+    return _cross_entropy(Rows(log_partition, picked, sums, offsets), positives, softmax)
+
+
+def one_to_n_ce_scores(
+    scores: Tensor, positives: Positives, softmax: Softmax, *, offsets: Offsets | None = None
+) -> Tensor:
+    """Softmax cross-entropy of each positive over given scores (B, E)."""
+    scores = scores.to(torch.promote_types(scores.dtype, torch.float32))
+    sums = scores.sum(1) if softmax.smoothing else None
+    if offsets is not None:
+        scores = scores + _dense(offsets, scores)
+    places = positives.rows * scores.shape[1] + positives.tails
+    picked = scores.reshape(-1).gather(0, places)
+    return _cross_entropy(Rows(scores.logsumexp(1), picked, sums, offsets), positives, softmax)
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """What softmax cross-entropy takes from the scores of a batch.
+
+    Attributes:
+        log_partition: (B,) with the offsets.
+        picked: (P,) scores of the positives, with the offsets.
+        sums: (B,) sums of the scores without the offsets; None where nothing is smoothed.
+        offsets: what was added.
+    """
+
+    log_partition: Tensor
+    picked: Tensor
+    sums: Tensor | None
+    offsets: Offsets | None
+
+    def totals(self, rows: Tensor) -> Tensor | float:
+        """Sums of the scores with the offsets, (P,), in the given rows."""
+        if self.sums is None:
+            return 0.0
+        sums = self.sums
+        if self.offsets is not None:
+            values = self.offsets.values.to(sums.dtype)
+            sums = sums.index_add(0, self.offsets.rows, values)
+        return sums.index_select(0, rows)
+
+
+def _cross_entropy(scores: Rows, positives: Positives, softmax: Softmax) -> Tensor:
+    rows = positives.rows
+    log_partitions = scores.log_partition.index_select(0, rows)
+    terms = softmax.terms(
+        log_partitions,
+        scores.picked,
+        scores.totals(rows),
+        softmax.num_entities,
+        weights=positives.weights,
+    )
+    return terms.sum()
+
+
+def _row_sums(query: Tensor, table: Table, bias: Tensor | None) -> Tensor:
+    """Sum of each row of scores (B,), without the scores."""
+    dtype = torch.promote_types(query.dtype, torch.float32)
+    with torch.autocast(query.device.type, enabled=False):
+        sums = torch.mv(query.to(dtype), table.sum().to(dtype))
+    return sums if bias is None else sums + bias.sum()
+
+
+def _dense(offsets: Offsets, scores: Tensor) -> Tensor:
+    dense = torch.zeros_like(scores)
+    dense[offsets.rows, offsets.tails] = offsets.values.to(scores.dtype)
+    return dense

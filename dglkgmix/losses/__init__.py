@@ -1,0 +1,1 @@
+"""Losses: what scores cost, as formulas."""

@@ -1,0 +1,1 @@
+"""Answers to queries by name."""

@@ -1,0 +1,242 @@
+"""Names in, answers out: tails, heads, or relations of a pair."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor
+
+from dglkgmix.errors import ConfigError, NumericError
+from dglkgmix.evaluation.list_probability import ListProbability
+from dglkgmix.evaluation.scorer import Scorer
+from dglkgmix.evaluation.shortlist import candidates as candidates_of
+from dglkgmix.kg.degrees import DegreeBins
+
+if TYPE_CHECKING:
+    from dglkgmix.kg.graph import KnowledgeGraph
+
+
+@dataclass(frozen=True)
+class Query:
+    """Two names of a triple; the third, None, is asked for.
+
+    Raises:
+        ConfigError: not exactly two of the three are given.
+    """
+
+    head: str | None = None
+    relation: str | None = None
+    tail: str | None = None
+
+    def __post_init__(self) -> None:
+        if [self.head, self.relation, self.tail].count(None) != 1:
+            raise ConfigError(
+                "a query gives two of head, relation and tail, and asks for the third; "
+                f"given: {', '.join(self.given) or 'none'}"
+            )
+
+    @property
+    def given(self) -> dict[str, str]:
+        """The names that are given, by role."""
+        roles = {"head": self.head, "relation": self.relation, "tail": self.tail}
+        return {role: name for role, name in roles.items() if name is not None}
+
+    @property
+    def asked(self) -> str:
+        """The role that is asked for."""
+        return next(r for r in ("head", "relation", "tail") if r not in self.given)
+
+
+@dataclass(frozen=True)
+class Answer:
+    """One candidate for the name asked for.
+
+    Attributes:
+        name: of the entity or relation.
+        score: the model's.
+        probability: that it is among the held-out facts of its query, which is a lower bound of
+            that it is true. None for facts of train and valid, after the query's first 20
+            candidates, for relations, and where there were too few validation triples to fit it.
+        degree: training triples of the query's relation into the predicted entity; for a relation
+            asked for, into the given tail.
+        bin: of the degree.
+        known: whether train, valid or test hold the triple.
+        trained: whether training triples hold the name at all.
+    """
+
+    name: str
+    score: float
+    probability: float | None
+    degree: int
+    bin: str
+    known: bool
+    trained: bool
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """Answers to a query, best first, and what speaks against trusting them."""
+
+    query: Query
+    answers: list[Answer]
+    warnings: list[str]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values: query, asked, answers and warnings, as docs/json.md shows them."""
+        values = asdict(self)
+        return {"query": values.pop("query"), "asked": self.query.asked, **values}
+
+
+class Predictor:
+    """Answers queries by names with any scorer.
+
+    Args:
+        kg: the graph that the scorer was trained on.
+        scorer: the model.
+        listed: the probability of ranked answers; None leaves it out.
+        bins: of the degrees that come with every answer.
+    """
+
+    def __init__(
+        self,
+        kg: KnowledgeGraph,
+        scorer: Scorer,
+        listed: ListProbability | None = None,
+        bins: DegreeBins | None = None,
+    ) -> None:
+        self.kg, self.scorer, self.listed = kg, scorer, listed
+        self.bins = bins or DegreeBins()
+        self._trained = {
+            "entity": torch.bincount(kg.edges[:, 2], minlength=kg.num_entities) > 0,
+            "relation": torch.bincount(kg.edges[:, 1], minlength=kg.num_query_relations) > 0,
+        }
+
+    def predict(self, query: Query, *, top: int = 10, new_only: bool = False) -> Prediction:
+        """The ``top`` best answers; with ``new_only``, of those that no split holds.
+
+        Equal scores come in the order of the vocabulary. Entities of a node type that the
+        relation's training triples never lead to are no candidates.
+
+        Raises:
+            UnknownNameError: a name that the graph lacks; the message lists close matches.
+            ConfigError: ``top`` is below 1.
+            NumericError: a score is not finite.
+        """
+        if top < 1:
+            raise ConfigError(f"top must be at least 1, not {top}: it is the number of answers")
+        candidates = self._candidates(query)
+        with torch.no_grad():
+            scores = self._scores(candidates)
+        if not bool(torch.isfinite(scores).all()):
+            raise NumericError(f"the model's scores for {query.given} are not all finite")
+        known = self._known(candidates)
+        allowed = self._allowed(candidates)
+        best = _best(scores, allowed & ~known if new_only else allowed, top)
+        chances = self._probabilities(candidates, scores)[best]
+        answers = self._answers(candidates, best, scores[best], known[best], chances)
+        return Prediction(query, answers, self._warnings(query))
+
+    def _candidates(self, query: Query) -> _Candidates:
+        """The triples among which the query chooses, as the model is asked: tails are scored."""
+        kg, asked = self.kg, query.asked
+        ids = {
+            role: (kg.relations if role == "relation" else kg.entities).id(name)
+            for role, name in query.given.items()
+        }
+        if asked == "relation":
+            every_relation = torch.arange(kg.num_relations)
+            return _Candidates(ids["head"], every_relation, torch.tensor([ids["tail"]]), asked)
+        reciprocal = kg.num_relations if asked == "head" else 0
+        relation = torch.tensor([ids["relation"] + reciprocal])
+        given = ids["tail" if asked == "head" else "head"]
+        return _Candidates(given, relation, torch.arange(kg.num_entities), asked)
+
+    def _scores(self, candidates: _Candidates) -> Tensor:
+        """(C,)."""
+        relations = candidates.relations
+        query = self.scorer.query(torch.full_like(relations, candidates.head), relations)
+        if candidates.asked == "relation":
+            return self.scorer.gather(query, candidates.tails.expand(len(relations), 1))[:, 0].cpu()
+        return self.scorer.scores(query, 0, self.kg.num_entities)[0].cpu()
+
+    def _known(self, candidates: _Candidates) -> Tensor:
+        """(C,) bool: some split holds the triple."""
+        head, relations, tails = candidates.head, candidates.relations, candidates.tails
+        if candidates.asked == "relation":
+            return self.kg.known_index.contains(torch.full_like(relations, head), relations, tails)
+        known = torch.zeros(self.kg.num_entities, dtype=torch.bool)
+        known[self.kg.known_index.tails_of(torch.tensor([head]), relations)[1]] = True
+        return known
+
+    def _allowed(self, candidates: _Candidates) -> Tensor:
+        """(C,) bool: of a node type that the relation leads to in training."""
+        if candidates.asked == "relation":
+            return torch.ones(len(candidates.relations), dtype=torch.bool)
+        return candidates_of(self.kg, candidates.relations)[0]
+
+    def _answers(
+        self,
+        candidates: _Candidates,
+        best: Tensor,
+        scores: Tensor,
+        known: Tensor,
+        chances: Tensor,
+    ) -> list[Answer]:
+        kind = "relation" if candidates.asked == "relation" else "entity"
+        names = self.kg.relations if kind == "relation" else self.kg.entities
+        relations, tails = candidates.relations, candidates.tails
+        columns = (relations[best], tails) if kind == "relation" else (relations, tails[best])
+        degrees = self.kg.degrees.tail_relation(columns[1], columns[0])
+        return [
+            Answer(
+                name=names[index],
+                score=float(scores[place]),
+                probability=None if chances[place].isnan() else float(chances[place]),
+                degree=int(degrees[place]),
+                bin=self.bins.names[int(self.bins.assign(degrees[place]))],
+                known=bool(known[place]),
+                trained=bool(self._trained[kind][index]),
+            )
+            for place, index in enumerate(best.tolist())
+        ]
+
+    def _probabilities(self, candidates: _Candidates, scores: Tensor) -> Tensor:
+        """(C,), NaN where there is none."""
+        if self.listed is None or candidates.asked == "relation":
+            return torch.full((len(scores),), torch.nan)
+        head = torch.tensor([candidates.head])
+        found = self.listed.of_entities(self.kg, head, candidates.relations, scores[None])
+        return torch.from_numpy(found[0])
+
+    def _warnings(self, query: Query) -> list[str]:
+        found = []
+        for role, name in query.given.items():
+            kind = "relation" if role == "relation" else "entity"
+            names = self.kg.relations if kind == "relation" else self.kg.entities
+            if not self._trained[kind][names.id(name)]:
+                found.append(
+                    f"{kind} {name!r} is in no training triple: its vector is untrained, "
+                    "and answers that rest on it mean little"
+                )
+        return found
+
+
+@dataclass(frozen=True)
+class _Candidates:
+    """C triples (head, relations, tails); either relations or tails is a single one."""
+
+    head: int
+    relations: Tensor
+    tails: Tensor
+    asked: str
+
+
+def _best(scores: Tensor, allowed: Tensor, top: int) -> Tensor:
+    """Positions of the ``top`` greatest allowed scores; equal ones in their order."""
+    places = allowed.nonzero()[:, 0]
+    if len(places) > top:
+        least = scores[places].topk(top).values[-1]
+        places = places[scores[places] >= least]
+    return places[torch.sort(scores[places], descending=True, stable=True).indices][:top]

@@ -1,0 +1,1 @@
+"""Run folders: what is stored of a training, and what is read again."""

@@ -1,0 +1,186 @@
+"""A run folder as a value: settings, graph, selected model, history, ranks and account."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from dglkgmix.config import Config
+from dglkgmix.config.classes import is_trusting, trusting
+from dglkgmix.errors import CheckpointError, ConfigError
+from dglkgmix.evaluation.assessment import fit_calibration
+from dglkgmix.evaluation.list_probability import ListProbability, fit_on_validation
+from dglkgmix.evaluation.model_scorer import ModelScorer
+from dglkgmix.evaluation.platt import Platt
+from dglkgmix.evaluation.rank_split import rank_split
+from dglkgmix.evaluation.rank_table import RankTable
+from dglkgmix.files import RunFolder
+from dglkgmix.kg.degrees import DegreeBins
+from dglkgmix.kg.graph import KnowledgeGraph
+from dglkgmix.models.link_predictor import LinkPredictor
+from dglkgmix.paths import readable
+from dglkgmix.runs import checkpoint, run_files
+from dglkgmix.runs.history import from_csv
+from dglkgmix.runs.results import split_account
+from dglkgmix.runs.state_file import StateFile
+
+
+class Run:
+    """A finished or interrupted training, read from its folder alone.
+
+    Parts are read when they are first asked for; the source of the triples is not needed.
+
+    Raises (any property):
+        CheckpointError: names the file that is missing, damaged or does not fit the others.
+    """
+
+    trust = False
+
+    def __init__(self, folder: RunFolder, device: str | torch.device = "cpu") -> None:
+        self.folder = folder
+        self.device = torch.device(device)
+
+    @classmethod
+    def open(
+        cls, path: str | Path, *, device: str | torch.device = "cpu", trust: bool = False
+    ) -> Run:
+        """The run in the folder ``path``; its model goes to ``device``, wherever it was trained.
+
+        ``trust`` lets it name a class outside of dglkgmix that is not imported yet: see
+        :mod:`dglkgmix.config.classes`.
+        """
+        run = cls(RunFolder.open(path), device)
+        run.trust = trust
+        return run
+
+    @property
+    def path(self) -> Path:
+        """The folder."""
+        return self.folder.path
+
+    @property
+    def name(self) -> str:
+        """The folder's own name, as tables and figures show it."""
+        return readable(self.path.resolve().name)
+
+    @property
+    def finished(self) -> bool:
+        """Whether training came to its end."""
+        return self.folder.has(run_files.METRICS)
+
+    @property
+    def warning(self) -> str:
+        """What whoever reads figures of an interrupted run must know; empty for a finished one."""
+        if self.finished:
+            return ""
+        return (
+            f"{self.path}: the training has not finished; this is about its best weights so far. "
+            f"Go on with: dglkgmix train --resume --out {shlex.quote(str(self.path))}"
+        )
+
+    def __repr__(self) -> str:
+        state = "finished" if self.finished else "not finished"
+        return f"{type(self).__name__}({self.path}, {state})"
+
+    @cached_property
+    def config(self) -> Config:
+        """The settings, nothing left at "auto"."""
+        with trusting(self.trust or is_trusting()):
+            return run_files.read_config(self.folder)
+
+    @cached_property
+    def kg(self) -> KnowledgeGraph:
+        """The graph that it was trained on."""
+        return run_files.read_graph(self.folder)
+
+    @cached_property
+    def model(self) -> LinkPredictor:
+        """The model with the selected weights, in evaluation mode."""
+        weights, where = self._weights()
+        try:
+            run_files.check_tables(weights, self.config.model, self.kg, where)
+            model = LinkPredictor.build(self.config.model, self.kg)
+        except ConfigError as error:
+            raise CheckpointError(f"{self.path / run_files.CONFIG}: {error}") from None
+        checkpoint.load_weights(model, weights, where)
+        return model.to(self.device).eval()
+
+    @cached_property
+    def history(self) -> list[dict[str, Any]]:
+        """One dictionary an epoch; see :class:`dglkgmix.runs.history.Row`."""
+        if not self.folder.has(run_files.HISTORY):
+            return []
+        where = str(self.path / run_files.HISTORY)
+        return from_csv(self.folder.read(run_files.HISTORY), where)
+
+    @cached_property
+    def metrics(self) -> dict[str, Any]:
+        """What ``metrics.json`` holds: epochs, best_epoch, seconds, valid and test.
+
+        Raises:
+            CheckpointError: the training has not finished.
+        """
+        if not self.finished:
+            raise CheckpointError(
+                f"{self.path}: the training has not finished; "
+                f"go on with: dglkgmix train --resume --out {shlex.quote(str(self.path))}"
+            )
+        stored = self.folder.read(run_files.METRICS)
+        try:
+            values: dict[str, Any] = json.loads(stored)
+        except ValueError as error:
+            raise CheckpointError(f"{self.path / run_files.METRICS}: {error}") from None
+        return values
+
+    def rank_table(self, split: str = "test") -> RankTable:
+        """The ranks of ``split``, "valid" or "test": those stored, else computed now."""
+        name = run_files.ranks_name(split)
+        if self.folder.has(name):
+            return RankTable.from_bytes(self.folder.read(name), self.path / name)
+        scorer = ModelScorer(self.model)
+        return rank_split(scorer, self.kg, split, self.config.runtime.block)
+
+    def calibration(self) -> Platt | None:
+        """Platt scaling against random false triples, as stored, else fitted now.
+
+        None where there is no validation split.
+        """
+        if self.finished:
+            stored = self.metrics["platt"]
+            return None if stored is None else Platt(**stored)
+        if not len(self.kg.valid):
+            return None
+        return fit_calibration(ModelScorer(self.model), self.kg, self.rank_table("valid"))
+
+    def list_probability(self) -> ListProbability | None:
+        """The probability of ranked answers, as stored, else (as in runs of 0.1.0) fitted now.
+
+        None where the validation split is missing or too small.
+        """
+        if self.finished and "shortlist" in self.metrics:
+            stored = self.metrics["shortlist"]
+            return None if stored is None else ListProbability.from_dict(stored)
+        return fit_on_validation(ModelScorer(self.model), self.kg)
+
+    def account(self, split: str = "test", bins: DegreeBins | None = None) -> dict[str, Any]:
+        """What ``dglkgmix evaluate --json`` prints of ``split``."""
+        table, scorer = self.rank_table(split), ModelScorer(self.model)
+        platt, listed = self.calibration(), self.list_probability()
+        return split_account(scorer, self.kg, split, table, platt=platt, listed=listed, bins=bins)
+
+    def _weights(self) -> tuple[dict[str, torch.Tensor], str]:
+        """The selected weights; of an interrupted run, the best of its last complete state."""
+        if self.folder.has(run_files.MODEL):
+            where = str(self.path / run_files.MODEL)
+            return run_files.read_weights(self.folder), where
+        where = str(self.path / run_files.STATE)
+        state = StateFile(self.folder, "auto").load()
+        if state is None:
+            raise CheckpointError(f"{self.path}: interrupted before its first state was written")
+        weights: dict[str, torch.Tensor] = state["best"] or state["model"]
+        return weights, where

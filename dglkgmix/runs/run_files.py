@@ -1,0 +1,282 @@
+"""The files of a run folder that are neither state nor results: settings, graph and weights."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import torch
+from torch import Tensor
+
+from dglkgmix.config import Config, ModelConfig
+from dglkgmix.config.checks import validate
+from dglkgmix.config.toml import dumps, loads
+from dglkgmix.errors import CheckpointError, ConfigError, DataError, OutOfRangeError
+from dglkgmix.files import RunFolder
+from dglkgmix.kg.graph import KnowledgeGraph
+from dglkgmix.kg.vocabulary import Vocabulary
+from dglkgmix.models.registry import table_dims
+from dglkgmix.parquet import read_checked
+from dglkgmix.runs import checkpoint
+
+CONFIG = "config.toml"
+ENTITIES = "entities.parquet"
+RELATIONS = "relations.parquet"
+TRIPLES = "triples.parquet"
+MODEL = "model.safetensors"
+HISTORY = "history.csv"
+METRICS = "metrics.json"
+STATE = "last/state.safetensors"
+SPLITS = ("train", "valid", "test")
+_NAMES = {"name": pa.large_string()}
+_TRIPLES = {
+    **dict.fromkeys(("head", "relation", "tail"), pa.int64()),
+    "split": pa.string(),
+}
+
+
+def ranks_name(split: str) -> str:
+    """The file that holds the rank table of ``split``."""
+    return f"ranks-{split}.parquet"
+
+
+def write_config(folder: RunFolder, config: Config) -> None:
+    """Store the resolved settings; a folder that has them is complete enough to be resumed."""
+    folder.write(CONFIG, dumps(config).encode())
+
+
+def read_config(folder: RunFolder) -> Config:
+    """The settings that :func:`write_config` stored.
+
+    Raises:
+        CheckpointError: the file is missing or damaged, or holds no settings.
+    """
+    where = str(folder.path / CONFIG)
+    try:
+        config = loads(folder.read(CONFIG).decode(), where=where, trust=False)
+    except UnicodeDecodeError as error:
+        raise CheckpointError(f"{where}: not UTF-8: {error.reason}") from None
+    except ConfigError as error:
+        raise CheckpointError(str(error)) from None
+    try:
+        validate(config)
+    except ConfigError as error:
+        raise CheckpointError(f"{where}: {error}") from None
+    return config
+
+
+def write_graph(folder: RunFolder, kg: KnowledgeGraph) -> None:
+    """Store names and triples: a run stands alone when its source has moved."""
+    folder.write(ENTITIES, _parquet(_entity_table(kg)))
+    folder.write(RELATIONS, _parquet(pa.table({"name": kg.relations.arrow()})))
+    folder.write(TRIPLES, _parquet(_triple_table(kg)))
+
+
+def read_graph(folder: RunFolder) -> KnowledgeGraph:
+    """The graph that :func:`write_graph` stored.
+
+    Raises:
+        CheckpointError: a file that is missing, damaged or does not fit the others.
+    """
+    entities = _read(folder, ENTITIES, _NAMES)
+    triples = _read(folder, TRIPLES, _TRIPLES)
+    try:
+        return KnowledgeGraph(
+            Vocabulary(entities.column("name").combine_chunks(), "entity"),
+            read_vocabulary(folder, "relation"),
+            *_split_rows(triples),
+            **_node_types(entities),
+        )
+    except (DataError, OutOfRangeError) as error:
+        raise CheckpointError(f"{folder.path}: its graph does not hold together: {error}") from None
+
+
+def read_vocabulary(folder: RunFolder, kind: str) -> Vocabulary:
+    """The names of a run's entities or relations; ``kind`` is "entity" or "relation"."""
+    name = ENTITIES if kind == "entity" else RELATIONS
+    return Vocabulary(_read(folder, name, _NAMES).column("name").combine_chunks(), kind)
+
+
+@dataclass(frozen=True)
+class Tables:
+    """Embedding tables of another run, with the names of their rows.
+
+    Attributes:
+        entity_table: (E, De).
+        relation_table: (2R, Dr).
+    """
+
+    entities: Vocabulary
+    relations: Vocabulary
+    entity_table: Tensor
+    relation_table: Tensor
+    where: str
+
+
+def read_tables(path: str | Path) -> Tables:
+    """The selected embedding tables of the finished run at ``path``.
+
+    Raises:
+        CheckpointError: no run, a damaged one or one that has not finished.
+    """
+    folder = RunFolder.open(path)
+    if not folder.has(MODEL):
+        raise CheckpointError(f"{path}: the run has not finished: {MODEL} is not there yet")
+    weights = read_weights(folder)
+    return Tables(
+        read_vocabulary(folder, "entity"),
+        read_vocabulary(folder, "relation"),
+        weights["encoder.entity_table"],
+        weights["encoder.relation_table"],
+        str(path),
+    )
+
+
+def read_weights(folder: RunFolder) -> dict[str, Tensor]:
+    """The selected weights of a finished run.
+
+    Raises:
+        CheckpointError: the file is missing or damaged.
+    """
+    return checkpoint.unpack_weights(folder.checked(MODEL), str(folder.path / MODEL))
+
+
+def given_tables(config: Config, kg: KnowledgeGraph) -> Tables | None:
+    """The tables of ``pretrain.run``, or None where a settled ``config`` names no run.
+
+    Raises:
+        CheckpointError: the run cannot be used, or its tables do not fit.
+    """
+    if not config.pretrain.run:
+        return None
+    tables = read_tables(config.pretrain.run)
+    check_vocabularies(tables, kg)
+    entity_dim, relation_dim = table_dims(config.model)
+    _check_size(tables.where, "entity", tables.entity_table, entity_dim)
+    _check_size(tables.where, "relation", tables.relation_table, relation_dim)
+    return tables
+
+
+def check_vocabularies(tables: Tables, kg: KnowledgeGraph) -> None:
+    """Refuse tables whose rows are not this graph's names in this graph's order.
+
+    Raises:
+        CheckpointError: names the first row that differs.
+    """
+    for kind in ("entities", "relations"):
+        theirs, ours = getattr(tables, kind), getattr(kg, kind)
+        if theirs == ours:
+            continue
+        row = next((i for i, (a, b) in enumerate(zip(theirs, ours)) if a != b), None)  # noqa: B905
+        first = (
+            "" if row is None else f"; row {row} is {theirs[row]!r} there and {ours[row]!r} here"
+        )
+        raise CheckpointError(
+            f"{tables.where}: its {len(theirs)} {kind} are not the {len(ours)} of this graph"
+            f"{first}. Pre-trained embeddings must come from the same data"
+        )
+
+
+def check_tables(
+    weights: dict[str, Tensor], model: ModelConfig, kg: KnowledgeGraph, where: str
+) -> None:
+    """Refuse weights whose tables are not of this graph and these settings.
+
+    It is asked before a model is built, as settings that lie could ask for any amount of memory.
+
+    Raises:
+        CheckpointError: names ``where``, the table and both shapes.
+    """
+    lengths = (kg.num_entities, kg.num_query_relations)
+    names = ("encoder.entity_table", "encoder.relation_table")
+    for name, length, dim in zip(names, lengths, table_dims(model), strict=True):
+        found = tuple(weights[name].shape) if name in weights else None
+        if found != (length, dim):
+            raise CheckpointError(
+                f"{where} does not fit the model: {name} is {found or 'missing'}, and settings and "
+                f"vocabulary ask for {(length, dim)}. Restore the run from a copy, or train again"
+            )
+
+
+def _check_size(where: str, kind: str, table: Tensor, dim: int) -> None:
+    if table.shape[1] != dim:
+        raise CheckpointError(
+            f"{where}: its {kind} embeddings have {table.shape[1]} dimensions and this model "
+            f"{dim}: set model.{kind}_dim={table.shape[1]}"
+        )
+
+
+def _entity_table(kg: KnowledgeGraph) -> pa.Table:
+    columns: dict[str, Any] = {"name": kg.entities.arrow()}
+    if kg.node_types is not None:
+        codes = pa.array(kg.node_types.numpy(), type=pa.int32())
+        columns["type"] = pa.DictionaryArray.from_arrays(codes, pa.array(kg.node_type_names))
+    return pa.table(columns)
+
+
+def _node_types(entities: pa.Table) -> dict[str, Any]:
+    if "type" not in entities.column_names:
+        return {}
+    types = entities.column("type").combine_chunks()
+    names = tuple(types.dictionary.to_pylist())
+    return {"node_types": _integers(types.indices), "node_type_names": names}
+
+
+def _triple_table(kg: KnowledgeGraph) -> pa.Table:
+    rows = torch.cat([kg.split(name) for name in SPLITS])
+    lengths = [len(kg.split(name)) for name in SPLITS]
+    codes = np.repeat(np.arange(len(SPLITS), dtype=np.int8), lengths)
+    columns: dict[str, Any] = {
+        name: pa.array(rows[:, i].numpy(), type=pa.int64())
+        for i, name in enumerate(("head", "relation", "tail"))
+    }
+    columns["split"] = pa.DictionaryArray.from_arrays(pa.array(codes), pa.array(SPLITS))
+    return pa.table(columns)
+
+
+def _split_rows(triples: pa.Table) -> list[Tensor]:
+    splits = triples.column("split").combine_chunks().dictionary_encode()
+    columns = [triples.column(name) for name in ("head", "relation", "tail")]
+    rows = torch.stack([_integers(column.combine_chunks()) for column in columns], 1)
+    names, codes = splits.dictionary.to_pylist(), _integers(splits.indices)
+    return [rows[codes == (names.index(name) if name in names else -1)] for name in SPLITS]
+
+
+def _integers(array: pa.Array) -> Tensor:
+    """(N,) long. ``to_numpy`` would import pandas, which takes longer than a prediction."""
+    array = array.cast(pa.int64())
+    if not len(array):  # It may have no buffer.
+        return torch.empty(0, dtype=torch.long)
+    values = np.frombuffer(array.buffers()[1], np.int64, len(array), 8 * array.offset)
+    return torch.from_numpy(values.copy())
+
+
+def _parquet(table: pa.Table) -> bytes:
+    sink = io.BytesIO()
+    pq.write_table(table, sink, compression="zstd")
+    return sink.getvalue()
+
+
+def _read(folder: RunFolder, name: str, columns: dict[str, pa.DataType]) -> pa.Table:
+    """The table with ``columns`` of these types, every cell filled."""
+    where = folder.path / name
+    try:
+        table = read_checked(pa.py_buffer(folder.read(name)), where)
+    except DataError as error:
+        raise CheckpointError(str(error)) from None
+    for column, kind in columns.items():
+        if column not in table.column_names:
+            raise CheckpointError(f"{where}: column {column!r} is missing")
+        try:
+            values = table.column(column).cast(kind)
+        except pa.ArrowException as error:
+            raise CheckpointError(f"{where}: column {column!r}: {error}") from None
+        if values.null_count:
+            raise CheckpointError(f"{where}: column {column!r} has empty cells")
+        table = table.set_column(table.column_names.index(column), column, values)
+    return table

@@ -1,0 +1,7 @@
+"""Strategies against degree bias (method, Strategies against bias)."""
+
+from __future__ import annotations
+
+from dglkgmix.strategies.base import Adjustment, Strategy, SyntheticBatch
+
+__all__ = ["Adjustment", "Strategy", "SyntheticBatch"]

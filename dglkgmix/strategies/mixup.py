@@ -1,0 +1,82 @@
+"""KG-Mixup: synthetic samples for triples whose tail-relation degree is low.
+
+With ``fixed_lambda = 1`` it is equivalent to over-sampling: the control of claims on mixing.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from dglkgmix.config import StrategyConfig, TrainingConfig
+from dglkgmix.kg.degrees import mixing_summary
+from dglkgmix.kg.graph import KnowledgeGraph
+from dglkgmix.sampling.mixup import draw_lambda
+from dglkgmix.sampling.partners import Partners, PartnerSampler
+from dglkgmix.sampling.seeds import derive, generator
+from dglkgmix.strategies.base import Strategy, SyntheticBatch
+
+
+class Mixup(Strategy):
+    """Method, KG-Mixup 1 to 6: partners and λ of a whole epoch are drawn at its start."""
+
+    reads = (
+        "threshold",
+        "partners",
+        "partner_rule",
+        "alpha",
+        "lambda_range",
+        "fixed_lambda",
+        "synthetic_weight",
+        "synthetic_bias",
+    )
+    two_stage = True
+    averaged = True
+
+    def __init__(
+        self, kg: KnowledgeGraph, config: StrategyConfig, training: TrainingConfig
+    ) -> None:
+        super().__init__(kg, config, training)
+        self._sampler = PartnerSampler(kg, config.threshold, config.partners, config.partner_rule)
+        self._drawn: tuple[Partners, Tensor] | None = None
+
+    @classmethod
+    def samples_of_epoch(cls, kg: KnowledgeGraph, config: StrategyConfig) -> int:
+        """min(k, candidates) for each triple below the threshold."""
+        rules = (config.threshold, config.partners, config.partner_rule)
+        return mixing_summary(kg, *rules)["synthetic_per_epoch"]
+
+    def start_epoch(self, epoch: int, seed: int) -> None:
+        """Draw partners and λ."""
+        partners = self._sampler.draw(derive(seed, "partners", epoch))
+        fixed = self.config.fixed_lambda
+        lam = draw_lambda(
+            len(partners),
+            self.config.alpha,
+            generator=generator(seed, "lambda", epoch),
+            lambda_range=self.config.lambda_range,
+            fixed=None if fixed == "none" else fixed,
+        )
+        self._drawn = partners, lam
+
+    def synthetic(self, edges: Tensor) -> SyntheticBatch | None:
+        """The epoch's samples of these positives."""
+        if self._drawn is None:
+            raise RuntimeError("call start_epoch before asking for synthetic samples")
+        partners, lam = self._drawn
+        positions, samples = partners.of_edges(edges)
+        if len(samples) == 0:
+            return None
+        second = partners.partners[samples]
+        triples = self.kg.edges
+        return SyntheticBatch(
+            first=triples[edges[positions]],
+            second=triples[second],
+            lam=torch.index_select(lam, 0, samples),
+            positions=positions,
+            partners=second,
+        )
+
+    def coverage(self) -> dict[str, int]:
+        """``below_threshold``, ``without_partner`` and ``synthetic_per_epoch``."""
+        return dict(self._sampler.coverage)

@@ -1,0 +1,146 @@
+"""Classes by name: the package's and the user's."""
+
+from __future__ import annotations
+
+import pickle
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from dglkgmix.config import ModelConfig, StrategyConfig, classes
+from dglkgmix.config.classes import admit, find, options_of, reads, title, trusting
+from dglkgmix.errors import ConfigError
+
+MODULE = """
+from dglkgmix.config import option
+from dglkgmix.models.decoder import Decoder
+from dglkgmix.strategies import Strategy
+
+
+class Turned(Decoder):
+    class Options:
+        angle: float = option(0.5, "A turn.")
+
+    def __init__(self, entity_dim, relation_dim, angle, input_dropout):
+        super().__init__(entity_dim, relation_dim)
+
+    def _query(self, head, relation):
+        return head * relation
+
+
+class Clash(Turned):
+    class Options:
+        filters: int = option(1, "Taken.")
+
+
+class Typo(Turned):
+    def __init__(self, entity_dim, relation_dim, angel):
+        super().__init__(entity_dim, relation_dim, 1.0, 0.0)
+
+
+class Mine(Strategy):
+    reads = ("threshold",)
+
+    class Options:
+        power: float = option(2.0, "A power.")
+
+
+class Other:
+    pass
+
+
+def make():
+    class Inner(Turned):
+        pass
+
+    return Inner
+"""
+
+
+@pytest.fixture
+def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """A module in the current directory that nothing has imported."""
+    (tmp_path / "own_classes.py").write_text(MODULE, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [p for p in sys.path if p not in ("", str(tmp_path))])
+    monkeypatch.setattr(classes, "_named", {})
+    yield "own_classes"
+    sys.modules.pop("own_classes", None)
+
+
+def test_what_a_class_reads_and_brings(module: str) -> None:
+    name = admit("decoder", f"{module}:Turned")
+    assert name == "own_classes:Turned"
+    assert find("decoder", name).__name__ == "Turned"
+    assert options_of("decoder", name)["angle"].key == "model.angle"
+    assert {"angle", "input_dropout"} <= reads("decoder", name)
+    assert "filters" not in reads("decoder", name)
+    strategy = admit("strategy", f"{module}:Mine")
+    assert reads("strategy", strategy) == {"threshold", "power"}
+    assert title("decoder", name) == "Turned"
+    assert [title("encoder", "rgcn"), title("decoder", "tucker")] == ["R-GCN", "TuckER"]
+
+
+def test_a_stored_name_is_imported_only_with_trust(module: str) -> None:
+    with pytest.raises(ConfigError, match=r"where: own_classes:Turned .*add --trust"):
+        admit("decoder", f"{module}:Turned", trust=False, where="where")
+    assert module not in sys.modules
+    with trusting(True):
+        admit("decoder", f"{module}:Turned", trust=False)
+    assert module in sys.modules
+    admit("strategy", f"{module}:Mine", trust=False)  # imported already: nothing runs
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "message"),
+    [
+        (
+            "decoder",
+            "convE",
+            r'expected "conve" or .* or "module:Class", got "convE"; did you mean',
+        ),
+        ("decoder", "own_classes:None_", "own_classes:None_ cannot be imported: AttributeError"),
+        ("decoder", "no_such_module:X", "cannot be imported: ModuleNotFoundError"),
+        ("decoder", "own_classes:Other", "not a subclass of dglkgmix.models.decoder.Decoder"),
+        ("strategy", "own_classes:Turned", "not a subclass of .*Strategy"),
+        ("decoder", "own_classes:Clash", "Clash.Options declares 'filters', which every model has"),
+        ("decoder", "own_classes:Typo", "Typo reads 'angel', which is no option: declare it"),
+        ("decoder", "__main__:Gone", "was defined in a script or notebook"),
+    ],
+)
+def test_what_cannot_be_used_is_refused(module: str, kind: str, value: str, message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        admit(kind, value)
+
+
+def test_a_class_itself(module: str) -> None:
+    admit("decoder", f"{module}:Turned")
+    own = sys.modules[module]
+    assert ModelConfig(decoder=own.Turned).decoder == "own_classes:Turned"
+    assert StrategyConfig(name=find("strategy", "mixup")).name == "mixup"
+    with pytest.raises(ConfigError, match="stands inside a function"):
+        ModelConfig(decoder=own.make())
+    with pytest.raises(ConfigError, match="is not a subclass"):
+        ModelConfig(decoder=3)
+
+
+def test_own_options_are_attributes_with_defaults(module: str) -> None:
+    config = ModelConfig(decoder=f"{module}:Turned")
+    assert config.angle == 0.5
+    given = ModelConfig(decoder=f"{module}:Turned", own={"angle": 2.0})
+    assert (given.angle, hash(given) == hash(config)) == (2.0, False)
+    with pytest.raises(ConfigError, match="unknown option 'angel': angle"):
+        ModelConfig(decoder=f"{module}:Turned", own={"angel": 2.0})
+    with pytest.raises(AttributeError, match="ModelConfig has no option 'angel'"):
+        _ = given.angel
+
+
+def test_a_worker_that_gets_settings_imports_their_classes(module: str) -> None:
+    text = pickle.dumps(ModelConfig(decoder=f"{module}:Turned", own={"angle": 3.0}))
+    sys.modules.pop(module)
+    classes._named.clear()
+    found = pickle.loads(text)
+    assert (found.decoder, found.angle) == ("own_classes:Turned", 3.0)
+    assert find("decoder", found.decoder).__name__ == "Turned"

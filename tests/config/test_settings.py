@@ -1,0 +1,59 @@
+"""Options by name."""
+
+from __future__ import annotations
+
+from dglkgmix.config import Config
+from dglkgmix.config.classes import DECODERS, ENCODERS, STRATEGIES, find, title
+from dglkgmix.config.settings import OPTIONS, READING, TRAINING, flag_of, options
+
+
+def test_every_flag_stands_for_one_option() -> None:
+    assert not TRAINING.keys() & READING.keys()
+    named = [made.key for made in [*TRAINING.values(), *READING.values()]]
+    assert len(set(named)) == len(named)
+    assert TRAINING["model"].key == "model.decoder"
+    assert flag_of("strategy.partner_rule") == "--partner-rule"
+    assert flag_of("data.source") == "SOURCE"
+    assert flag_of("model.filters") is None
+
+
+def test_every_option_has_a_line_of_help_and_values_of_its_type() -> None:
+    for key, made in OPTIONS.items():
+        assert made.help.endswith((".", "…")), key
+        assert "\n" not in made.help, key
+        assert made.default in made.words or made.types, key
+        if made.bounds and not isinstance(made.default, str):
+            assert made.bounds.holds(made.default), key
+
+
+def test_values_and_items() -> None:
+    config = Config()
+    assert config.value("training.patience") == 10
+    assert {made.key: value for made, value in config.items()}["swa.lr"] == 5e-4
+    assert list(options(config)) == list(OPTIONS)
+
+
+def test_what_a_decoder_says_of_its_probabilities() -> None:
+    """σ(score) is none after softmax, nor of a distance."""
+    from dglkgmix.config.toml import apply_overrides
+
+    said = [
+        apply_overrides(Config(), overrides).sigmoid_is_probability
+        for overrides in ([], ["training.loss=ce"], ["model.decoder=transe"])
+    ]
+    assert said == [True, False, False]
+
+
+def test_every_package_class_is_found() -> None:
+    found = [find("decoder", name).__name__ for name in DECODERS]
+    assert found[:3] == ["ConvE", "TuckER", "DistMult"]
+    assert [find("encoder", name).__name__ for name in ENCODERS] == ["Lookup", "RGCN"]
+    assert len({find("strategy", name) for name in STRATEGIES}) == len(STRATEGIES)
+
+
+def test_what_auto_means_is_what_the_classes_say() -> None:
+    biased = [title("decoder", name) for name in DECODERS if find("decoder", name).bias_by_default]
+    assert OPTIONS["model.bias"].auto == f"for {' and '.join(biased)}"
+    for key, attribute in (("pretrain.enabled", "two_stage"), ("swa.enabled", "averaged")):
+        names = [name for name in STRATEGIES if getattr(find("strategy", name), attribute)]
+        assert OPTIONS[key].auto == f"for {' and '.join(names)}"

@@ -1,0 +1,173 @@
+from __future__ import annotations
+
+import pytest
+import torch
+
+from dglkgmix.errors import ConfigError, NumericError, UnknownNameError
+from dglkgmix.evaluation.list_probability import FEATURES, ListProbability
+from dglkgmix.evaluation.platt import sigmoid
+from dglkgmix.kg.degrees import DegreeBins
+from dglkgmix.kg.graph import KnowledgeGraph
+from dglkgmix.prediction.answers import Predictor, Query
+from tests.evaluation.stand_ins import TableScorer
+
+# Log odds of half the score, less 1.
+HALF = ListProbability(-1.0, tuple(0.5 * (name == "score") for name in FEATURES), {})
+
+
+@pytest.fixture
+def toy(toy_rows):
+    """Entities a b c d lone, relations likes knows only_valid."""
+    return KnowledgeGraph.from_names(*toy_rows.values())
+
+
+@pytest.fixture
+def scorer(toy):
+    """(likes, a): 0 1 2 3 4 over the entities; everything else 0."""
+    table = torch.zeros(6, 5, 5)
+    table[toy.relations.id("likes"), toy.entities.id("a")] = torch.arange(5.0)
+    return TableScorer(table)
+
+
+def names(prediction):
+    return [answer.name for answer in prediction.answers]
+
+
+def test_tails_best_first_with_all_there_is_to_know(toy, scorer):
+    found = Predictor(toy, scorer, HALF).predict(Query("a", "likes"), top=3)
+    assert names(found) == ["lone", "d", "c"]
+    third = found.answers[2]
+    assert (third.score, third.degree, third.bin) == (2.0, 2, "low")
+    chances = [answer.probability for answer in found.answers]
+    assert chances[:2] == pytest.approx(sigmoid([0.5 * 4 - 1, 0.5 * 3 - 1]))
+    assert third.known  # (a, likes, c) is a training triple
+    assert third.probability is None
+    assert not found.answers[0].known
+    assert [answer.trained for answer in found.answers] == [False, True, True]
+    assert found.warnings == []
+
+
+def test_known_answers_of_every_split_are_hidden_on_request(toy, scorer):
+    found = Predictor(toy, scorer).predict(Query("a", "likes"), new_only=True)
+    assert names(found) == ["lone", "d", "a"]
+    scores = [answer.probability for answer in found.answers]
+    assert scores == [None] * 3
+    # of (d, likes, c) alone test knows, of (b, likes, a) alone valid
+    assert "c" not in names(Predictor(toy, scorer).predict(Query("d", "likes"), new_only=True))
+    assert "a" not in names(Predictor(toy, scorer).predict(Query("b", "likes"), new_only=True))
+
+
+def test_a_fact_of_the_test_split_alone_is_a_candidate(toy, scorer):
+    """(d, likes, c): to a model it is as new as any other."""
+    scorer.table[toy.relations.id("likes"), toy.entities.id("d"), toy.entities.id("c")] = 2
+    best = Predictor(toy, scorer, HALF).predict(Query("d", "likes"), top=1).answers[0]
+    assert (best.name, best.known, best.probability) == ("c", True, 0.5)
+
+
+def test_relations_have_no_probability(toy, scorer):
+    found = Predictor(toy, scorer, HALF).predict(Query(head="a", tail="d"))
+    assert [answer.probability for answer in found.answers] == [None] * 3
+
+
+def test_heads_are_asked_for_through_the_reciprocal_relation(toy, scorer):
+    scorer.table[toy.relations.id("likes") + 3, toy.entities.id("c")] = torch.tensor(
+        [0.0, 3, 1, 2, -1]
+    )
+    found = Predictor(toy, scorer).predict(Query(relation="likes", tail="c"))
+    assert names(found) == ["b", "d", "c", "a", "lone"]
+    # b and a like c in training, d in test; each of them likes c once
+    assert [answer.known for answer in found.answers] == [True, True, False, True, False]
+    likes = {answer.name: answer.degree for answer in found.answers}
+    assert likes == {"b": 1, "d": 0, "c": 0, "a": 2, "lone": 0}
+
+
+def test_relations_of_a_pair(toy, scorer):
+    scorer.table[toy.relations.id("knows"), toy.entities.id("a"), toy.entities.id("d")] = 7
+    found = Predictor(toy, scorer).predict(Query(head="a", tail="d"))
+    assert names(found) == ["knows", "likes", "only_valid"]
+    assert [answer.score for answer in found.answers] == [7, 3, 0]
+    assert [answer.known for answer in found.answers] == [False, False, True]
+    assert [answer.degree for answer in found.answers] == [0, 0, 0]
+    assert [answer.trained for answer in found.answers] == [True, True, False]
+    new = Predictor(toy, scorer).predict(Query(head="a", tail="d"), new_only=True)
+    assert names(new) == ["knows", "likes"]
+
+
+def test_equal_scores_come_in_the_vocabulary_s_order(toy, scorer):
+    found = Predictor(toy, scorer).predict(Query("b", "likes"), top=3)
+    assert names(found) == ["a", "b", "c"]
+
+
+def test_one_answer_is_enough(toy, scorer):
+    """Case 12."""
+    assert names(Predictor(toy, scorer).predict(Query("a", "likes"), top=1)) == ["lone"]
+
+
+def test_an_untrained_name_works_with_a_warning(toy, scorer):
+    """Case 24, first half."""
+    found = Predictor(toy, scorer).predict(Query("lone", "only_valid"))
+    assert len(found.answers) == 5
+    assert [w.split(" is ")[0] for w in found.warnings] == [
+        "entity 'lone'",
+        "relation 'only_valid'",
+    ]
+    assert "untrained" in found.warnings[0]
+
+
+@pytest.mark.parametrize(
+    ("query", "message"),
+    [
+        (Query("lonne", "likes"), "entity 'lonne'.*'lone'"),
+        (Query("a", "like"), "relation 'like'.*'likes'"),
+        (Query(head="a", tail="looone"), "entity 'looone'.*'lone'"),
+    ],
+)
+def test_a_misspelt_name_is_told_its_neighbours(toy, scorer, query, message):
+    """Case 24, second half; the error is a ValueError."""
+    with pytest.raises(UnknownNameError, match=message) as error:
+        Predictor(toy, scorer).predict(query)
+    assert isinstance(error.value, ValueError)
+
+
+@pytest.mark.parametrize("given", [(), ("a",), ("a", "likes", "c")])
+def test_a_query_gives_two_of_three(given):
+    with pytest.raises(ConfigError, match="two of head, relation and tail"):
+        Query(*given)
+
+
+def test_no_answers_cannot_be_asked_for(toy, scorer):
+    with pytest.raises(ConfigError, match="top"):
+        Predictor(toy, scorer).predict(Query("a", "likes"), top=0)
+
+
+def test_scores_that_are_not_finite_are_no_answers(toy, scorer):
+    scorer.table[:] = float("nan")
+    with pytest.raises(NumericError, match=r"'a'.*'likes'"):
+        Predictor(toy, scorer).predict(Query("a", "likes"))
+
+
+def test_other_bins(toy, scorer):
+    found = Predictor(toy, scorer, bins=DegreeBins((2,))).predict(Query("a", "likes"))
+    assert {answer.name: answer.bin for answer in found.answers} == {
+        "lone": "[0,2)",
+        "d": "[0,2)",
+        "c": "[2,inf)",
+        "b": "[0,2)",
+        "a": "[0,2)",
+    }
+
+
+def test_only_types_that_the_relation_leads_to(toy, scorer):
+    types = torch.tensor([0, 1, 1, 0, 1])  # likes leads to b and c, of type 1
+    typed = KnowledgeGraph(
+        toy.entities,
+        toy.relations,
+        toy.train,
+        toy.valid,
+        toy.test,
+        node_types=types,
+        node_type_names=("x", "y"),
+    )
+    assert names(Predictor(typed, scorer).predict(Query("a", "likes"))) == ["lone", "c", "b"]
+    # a relation that training lacks leads anywhere
+    assert len(Predictor(typed, scorer).predict(Query("a", "only_valid")).answers) == 5

@@ -1,0 +1,170 @@
+from __future__ import annotations
+
+import contextlib
+import math
+import struct
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+import torch
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from safetensors import safe_open
+
+from dglkgmix.errors import CheckpointError, StorageError
+from dglkgmix.files import RunFolder
+from dglkgmix.runs.checkpoint import (
+    copy_weights,
+    load_weights,
+    pack,
+    pack_weights,
+    unpack,
+    unpack_weights,
+)
+from tests.test_files import file_size_limit
+
+LIE = b'{"a":{"dtype":"F32","shape":[9000000000],"data_offsets":[0,8]}}'
+STATE = {
+    "epoch": 3,
+    "nothing": None,
+    "text": "naïve \u2028 \x00",
+    "third": 1 / 3,
+    "flags": [True, False],
+    "optimizer": {"state": {0: {"step": torch.tensor(4.0), "m": torch.arange(6.0).view(2, 3)}}},
+    "rows": [{"loss": 0.1 + 0.2}, {"loss": math.inf}],
+    "random": torch.get_rng_state(),
+    "empty": torch.empty(0, 3),
+}
+
+
+def equal(a: object, b: object) -> bool:
+    if isinstance(a, torch.Tensor):
+        return isinstance(b, torch.Tensor) and a.dtype == b.dtype and torch.equal(a, b)
+    if isinstance(a, dict):
+        return isinstance(b, dict) and a.keys() == b.keys() and all(equal(a[k], b[k]) for k in a)
+    if isinstance(a, list):
+        return isinstance(b, list) and len(a) == len(b) and all(map(equal, a, b))
+    return type(a) is type(b) and a == b
+
+
+def saved(state: dict[str, object], path: Path) -> Path:
+    pack(state)(path)
+    return path
+
+
+def test_a_state_comes_back_exactly_in_memory_of_its_own(tmp_path: Path) -> None:
+    state = unpack(saved(STATE, tmp_path / "s"))
+    assert equal(state, STATE)
+    (tmp_path / "s").write_bytes(bytes(4096))
+    assert equal(state, STATE)
+
+
+def test_tensors_that_share_memory_are_stored_as_their_values(tmp_path: Path) -> None:
+    base = torch.arange(6.0).view(2, 3)
+    given = {"base": base, "t": base.T, "row": base[1], "again": base[1], "empty": base[2:]}
+    assert equal(unpack(saved(given, tmp_path / "s")), given)
+
+
+@pytest.mark.parametrize("value", [object(), {1, 2}, b"bytes", len])
+def test_nothing_but_tensors_and_plain_values_is_written(value: object) -> None:
+    with pytest.raises(TypeError, match=r"tensors and plain values, not .* at /deep/0"):
+        pack({"deep": [value]})
+
+
+@settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.data())
+def test_damaged_states_are_one_error(tmp_path: Path, data: st.DataObject) -> None:
+    file = saved({"epoch": 1, "w": torch.ones(2)}, tmp_path / "s")
+    content = bytearray(file.read_bytes())
+    cut = data.draw(st.integers(0, len(content)))
+    flips = data.draw(st.lists(st.integers(0, len(content) - 1), max_size=3))
+    for position in flips:
+        content[position] ^= data.draw(st.integers(1, 255))
+    file.write_bytes(bytes(content[:cut]))
+    with contextlib.suppress(CheckpointError):
+        unpack(file)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"\xff" * 16,
+        b"\x02\0\0\0\0\0\0\0{}",
+        struct.pack("<Q", 10**6) + b"[" * 10**6,
+        struct.pack("<Q", len(LIE)) + LIE + bytes(8),
+    ],
+)
+def test_what_is_no_state_is_refused(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "s").write_bytes(content)
+    with pytest.raises(CheckpointError, match="run/last: no complete state"):
+        unpack(tmp_path / "s", "run/last")
+
+
+def test_weights_are_plain_safetensors(tmp_path: Path) -> None:
+    model = torch.nn.Linear(2, 3)
+    pack_weights(model.state_dict())(tmp_path / "w")
+    with safe_open(tmp_path / "w", "pt") as file:
+        assert set(file.keys()) == {"weight", "bias"}
+    for source in (tmp_path / "w", (tmp_path / "w").read_bytes()):
+        assert torch.equal(unpack_weights(source)["weight"], model.weight)
+
+
+def test_a_full_disk_is_told_as_one(tmp_path: Path) -> None:
+    with RunFolder.create(tmp_path / "run") as folder:
+        folder.write("state", pack({"w": torch.zeros(2)}))
+        before = (tmp_path / "run" / "state").read_bytes()
+        with (
+            file_size_limit(50_000),
+            pytest.raises(StorageError, match="run/state: the file would be larger"),
+        ):
+            folder.write("state", pack({"w": torch.zeros(20_000)}))
+    assert (tmp_path / "run" / "state").read_bytes() == before
+
+
+def test_writing_takes_no_copy_of_the_state(tmp_path: Path) -> None:
+    """Four tensors of 64 MiB."""
+    code = """
+        import resource, sys
+        from pathlib import Path
+        import torch
+        from dglkgmix.files import RunFolder
+        from dglkgmix.runs.checkpoint import pack
+
+        def peak():
+            return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+        tensors = {name: torch.ones(2**24) for name in "abcd"}
+        with RunFolder.create(sys.argv[1]) as folder:
+            folder.write("small", pack({"w": torch.ones(2)}))
+            before = peak()
+            folder.write("state", pack(tensors))
+            print(peak() - before)
+    """
+    command = [sys.executable, "-c", textwrap.dedent(code), str(tmp_path / "run")]
+    ended = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert float(ended.stdout) < 32
+
+
+def test_weights_that_do_not_fit_are_refused() -> None:
+    weights = copy_weights(torch.nn.Linear(2, 3))
+    with pytest.raises(CheckpointError, match="here does not fit the model: size mismatch"):
+        load_weights(torch.nn.Linear(3, 3), weights, "here")
+    with pytest.raises(CheckpointError, match="not a safetensors file"):
+        unpack_weights(b"nonsense")
+
+
+def test_a_copy_stays_as_training_goes_on_and_a_newer_one_takes_its_place() -> None:
+    model = torch.nn.Linear(2, 3)
+    weights = copy_weights(model)
+    place = weights["weight"]
+    with torch.no_grad():
+        model.weight.add_(1)
+    assert torch.equal(weights["weight"] + 1, model.weight)
+    assert copy_weights(model, weights) is weights
+    assert weights["weight"] is place
+    assert torch.equal(place, model.weight)
+    assert place.data_ptr() != model.weight.data_ptr()

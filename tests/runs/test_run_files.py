@@ -1,0 +1,123 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+import torch
+
+from dglkgmix.errors import CheckpointError
+from dglkgmix.files import RunFolder
+from dglkgmix.kg.graph import KnowledgeGraph
+from dglkgmix.kg.vocabulary import Vocabulary
+from dglkgmix.runs import checkpoint, run_files
+from dglkgmix.runs.run_files import (
+    Tables,
+    check_vocabularies,
+    read_config,
+    read_graph,
+    read_tables,
+    write_config,
+    write_graph,
+)
+
+from .conftest import settings
+
+
+def test_a_graph_comes_back_row_by_row_with_its_odd_names(tmp_path: Path) -> None:
+    entities = Vocabulary(["NA", "null", "New York", "été", "1"], "entity")
+    relations = Vocabulary(["type", "/a/b./c"], "relation")
+    train = [(0, 0, 1), (0, 0, 1), (2, 1, 3)]
+    kg = KnowledgeGraph(entities, relations, train, [(4, 0, 0)], None)
+    with RunFolder.create(tmp_path / "run") as folder:
+        write_graph(folder, kg)
+        again = read_graph(folder)
+    assert again.entities == entities
+    assert again.relations == relations
+    assert again.train.tolist() == [list(row) for row in train]
+    assert again.valid.tolist() == [[4, 0, 0]]
+    assert len(again.test) == 0
+    assert again.node_types is None
+
+
+def test_node_types_come_back(tmp_path: Path, graph: KnowledgeGraph) -> None:
+    types = torch.arange(20) % 3
+    kg = KnowledgeGraph(
+        graph.entities,
+        graph.relations,
+        graph.train,
+        node_types=types,
+        node_type_names=("drug", "gene", "disease"),
+    )
+    with RunFolder.create(tmp_path / "run") as folder:
+        write_graph(folder, kg)
+        again = read_graph(folder)
+    assert torch.equal(again.node_types, types)
+    assert again.node_type_names == ("drug", "gene", "disease")
+
+
+def test_settings_come_back(tmp_path: Path) -> None:
+    config = settings("training.lr=0.1", "data.source='a \"b\" \\\\ c'")
+    with RunFolder.create(tmp_path / "run") as folder:
+        write_config(folder, config)
+        assert read_config(folder) == config
+
+
+def test_a_table_of_another_kind_is_refused_by_name(tmp_path: Path, graph: KnowledgeGraph) -> None:
+    with RunFolder.create(tmp_path / "run") as folder:
+        write_graph(folder, graph)
+        folder.write(run_files.TRIPLES, folder.read(run_files.ENTITIES))
+        with pytest.raises(CheckpointError, match=r"triples.parquet: column 'head' is missing"):
+            read_graph(folder)
+        folder.write(run_files.TRIPLES, b"PAR1 but not really PAR1")
+        with pytest.raises(CheckpointError, match=r"triples.parquet: not a readable Parquet file"):
+            read_graph(folder)
+
+
+@pytest.mark.parametrize(
+    ("heads", "complaint"),
+    [
+        (["0", "x"], "column 'head': Failed to parse"),
+        ([0.0, 0.5], "column 'head': Float value 0.5 was truncated"),
+        ([0, None], "column 'head' has empty cells"),
+    ],
+)
+def test_cells_of_another_kind_are_refused_by_name(
+    tmp_path: Path, graph: KnowledgeGraph, heads: list[object], complaint: str
+) -> None:
+    rest = {"relation": [0, 0], "tail": [1, 2], "split": ["train", "train"]}
+    with RunFolder.create(tmp_path / "run") as folder:
+        write_graph(folder, graph)
+        folder.write(run_files.TRIPLES, run_files._parquet(pa.table({"head": heads, **rest})))
+        with pytest.raises(CheckpointError, match=rf"triples.parquet: {complaint}"):
+            read_graph(folder)
+
+
+def tables(graph: KnowledgeGraph, **changed: Vocabulary) -> Tables:
+    names = {"entities": graph.entities, "relations": graph.relations, **changed}
+    return Tables(**names, entity_table=torch.ones(1), relation_table=torch.ones(1), where="there")
+
+
+def test_tables_of_other_names_are_refused_with_the_first_difference(graph: KnowledgeGraph) -> None:
+    check_vocabularies(tables(graph), graph)
+    names = list(graph.entities.names)
+    swapped = Vocabulary([names[1], names[0], *names[2:]], "entity")
+    with pytest.raises(CheckpointError, match=r"there: its 20 entities .* row 0 is '.*' there"):
+        check_vocabularies(tables(graph, entities=swapped), graph)
+    longer = Vocabulary([*graph.relations.names, "more"], "relation")
+    with pytest.raises(CheckpointError, match=r"its 3 relations are not the 2 of this graph\."):
+        check_vocabularies(tables(graph, relations=longer), graph)
+
+
+def test_tables_need_a_finished_run(tmp_path: Path, graph: KnowledgeGraph) -> None:
+    with RunFolder.create(tmp_path / "run") as folder:
+        write_graph(folder, graph)
+    with pytest.raises(CheckpointError, match="has not finished"):
+        read_tables(tmp_path / "run")
+    with RunFolder.resume(tmp_path / "run") as folder:
+        weights = {
+            "encoder.entity_table": torch.ones(20, 2),
+            "encoder.relation_table": torch.ones(4, 2),
+        }
+        folder.write(run_files.MODEL, checkpoint.pack_weights(weights))
+    assert read_tables(tmp_path / "run").entity_table.shape == (20, 2)

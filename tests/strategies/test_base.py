@@ -1,0 +1,23 @@
+"""What a strategy adds unless it says otherwise: nothing."""
+
+from __future__ import annotations
+
+import torch
+
+from dglkgmix.config import StrategyConfig, TrainingConfig
+from dglkgmix.strategies.base import Strategy, SyntheticBatch
+
+
+def test_nothing_is_added(five, everything) -> None:
+    strategy = Strategy(five, StrategyConfig(), TrainingConfig())
+    strategy.start_epoch(1, 0)
+    assert strategy.epoch_edges() is None
+    assert strategy.positive_weights(everything) is None
+    assert strategy.synthetic(everything) is None
+    assert (strategy.focus, strategy.scaled, strategy.adjustment) == (None, False, None)
+    assert strategy.coverage() == {}
+
+
+def test_a_synthetic_batch_counts_its_samples() -> None:
+    triples, ids = torch.zeros(4, 3, dtype=torch.long), torch.zeros(4, dtype=torch.long)
+    assert len(SyntheticBatch(triples, triples, torch.ones(4), ids, ids)) == 4
