@@ -12,7 +12,7 @@ from dglkgmix.runs.run import Run
 from dglkgmix.runs.run_files import read_graph
 from dglkgmix.training.launch import train
 
-from .conftest import settings
+from tests.training.conftest import settings
 from .test_trainer import continued
 
 

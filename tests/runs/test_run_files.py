@@ -21,7 +21,7 @@ from dglkgmix.runs.run_files import (
     write_graph,
 )
 
-from .conftest import settings
+from tests.training.conftest import settings
 
 
 def test_a_graph_comes_back_row_by_row_with_its_odd_names(tmp_path: Path) -> None:
