@@ -22,7 +22,7 @@ from typing import Any
 
 import jinja2
 
-from dglkgmix.experiments.paper import paper_numbers
+from dglkgmix.experiments.recipes import paper_numbers
 from dglkgmix.experiments.results_text import tables
 from dglkgmix.report.figures.canvas import save
 from dglkgmix.report.figures.entity_degree import draw_entity_degree

@@ -13,7 +13,7 @@ from dglkgmix.config import (
 )
 from dglkgmix.config.toml import set_option
 from dglkgmix.errors import ConfigError
-from dglkgmix.experiments.grid import experiment_text, parse_experiment
+from dglkgmix.experiments.grid import parse_experiment
 from dglkgmix.experiments.plan import (
     cell_config,
     describe,
@@ -23,6 +23,7 @@ from dglkgmix.experiments.plan import (
     set_options,
     slug,
 )
+from dglkgmix.experiments.recipes import packaged_text
 from dglkgmix.kg.graph import KnowledgeGraph
 
 
@@ -98,7 +99,7 @@ def test_a_standard_cell_can_be_the_pretraining():
 def test_the_papers_grids_share_as_the_paper_does(monkeypatch):
     # The stand-in graph is smaller than the batches that these settings name.
     monkeypatch.setattr("dglkgmix.experiments.plan.validate_for", lambda config, kg: None)
-    main = plan_of(experiment_text("paper-main"))
+    main = plan_of(packaged_text("experiments", "paper-main"))
     assert (len(main.cells), len(main.trainings)) == (30, 30)
     mixup = [c for c in main.cells if c.axes["strategy"] == "mixup"]
     standard = {
@@ -109,9 +110,9 @@ def test_the_papers_grids_share_as_the_paper_does(monkeypatch):
     for cell in mixup:
         needs = main.trainings[cell.training].needs
         assert needs == standard[cell.axes["data"], cell.axes["model"]]
-    parameters = plan_of(experiment_text("paper-parameters"))
+    parameters = plan_of(packaged_text("experiments", "paper-parameters"))
     assert (len(parameters.cells), len(parameters.trainings)) == (12, 14)
-    ablation = plan_of(experiment_text("paper-ablation"))
+    ablation = plan_of(packaged_text("experiments", "paper-ablation"))
     assert (len(ablation.cells), len(ablation.trainings)) == (10, 10)
     kinds = {
         c.axes["strategy"]: (t.config.strategy.name, t.config.swa.enabled, bool(t.needs))

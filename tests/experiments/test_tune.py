@@ -1,4 +1,5 @@
 import itertools
+import json
 import multiprocessing
 import shutil
 import sys
@@ -9,7 +10,7 @@ import pytest
 from dglkgmix.errors import CheckpointError, ConfigError, DependencyError, StorageError
 from dglkgmix.experiments.recipes import read_recipe
 from dglkgmix.experiments.space import parse_space
-from dglkgmix.experiments.tune import Goal, Search, search, starting_point
+from dglkgmix.experiments.tune import RECORD, Goal, Search, claim, search, starting_point
 from dglkgmix.runs.run import Run
 
 SPACE = """
@@ -345,6 +346,40 @@ def test_without_optuna_the_extra_is_named(data, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "optuna", None)
     with pytest.raises(DependencyError, match=r"pip install 'dglkgmix\[tune\]'"):
         search(plan_of(tmp_path, data), 1)
+
+
+def test_a_folder_is_taken_once_and_found_again(tmp_path):
+    claim(tmp_path, {"goal": "mrr"})
+    (tmp_path / "best.toml").touch()
+    claim(tmp_path, {"goal": "mrr"})
+    assert json.loads((tmp_path / RECORD).read_text()) == {"goal": "mrr"}
+
+
+def test_what_differs_is_told_and_a_long_list_cut(tmp_path):
+    claim(tmp_path, {"goal": "mrr", "old": "1"})
+    with pytest.raises(CheckpointError) as caught:
+        claim(tmp_path, {"goal": "low"})
+    expected = "goal was mrr and is low now; old was 1 and is left out now. Choose another folder"
+    assert expected in str(caught.value)
+    with pytest.raises(CheckpointError, match=r"; and 2 more\. Choose"):
+        claim(tmp_path, {"goal": "low", **dict.fromkeys("abc", "2")})
+    assert json.loads((tmp_path / RECORD).read_text()) == {"goal": "mrr", "old": "1"}
+
+
+@pytest.mark.parametrize("damage", ["{", "[]"])
+def test_a_damaged_record_is_refused_and_may_be_replaced(tmp_path, damage):
+    (tmp_path / RECORD).write_text(damage)
+    with pytest.raises(CheckpointError, match=r"search\.json: damaged"):
+        claim(tmp_path, {"goal": "mrr"})
+    claim(tmp_path, {"goal": "mrr"}, overwrite=True)
+    assert json.loads((tmp_path / RECORD).read_text()) == {"goal": "mrr"}
+
+
+def test_a_result_of_nobody_knows_what_is_not_replaced(tmp_path):
+    (tmp_path / "best.toml").touch()
+    with pytest.raises(CheckpointError, match="exists, and of no known search"):
+        claim(tmp_path, {})
+    assert not (tmp_path / RECORD).exists()
 
 
 WORLD = """
