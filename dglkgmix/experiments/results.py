@@ -29,6 +29,7 @@ Keys (``docs`` repeat them, tests check them):
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -72,9 +73,11 @@ class Results:
         self._plan, self._job = plan, job
         self._bins = DegreeBins(plan.experiment.bins)
         self._summaries: dict[str, dict[str, Any]] = {}
-        self._tables: dict[str, RankTable] = {}
-        self._tests: dict[tuple[tuple[str, ...], tuple[str, ...]], dict[str, Any]] = {}
-        self._intervals: dict[tuple[str, ...], dict[str, Any]] = {}
+        self._table = cache(self._read_table)
+        self._compared = cache(
+            lambda a, b: compare([*map(self._table, a)], [*map(self._table, b)], self._bins)
+        )
+        self._intervals = cache(lambda names: mrr_intervals([*map(self._table, names)], self._bins))
 
     def collect(self, failures: Mapping[str, str]) -> dict[str, Any]:
         """Everything so far. ``failures`` maps trainings that failed to what went wrong."""
@@ -134,10 +137,8 @@ class Results:
 
         intervals = None
         if names and summaries[0]["account"] is not None:
-            if (key := tuple(names)) not in self._intervals:
-                found = mrr_intervals([self._table(name) for name in names], self._bins)
-                self._intervals[key] = {k: None if v is None else list(v) for k, v in found.items()}
-            intervals = self._intervals[key]
+            found = self._intervals(tuple(names))
+            intervals = {k: None if v is None else list(v) for k, v in found.items()}
         baseline, strategy = self._plan.experiment.baseline, axes["strategy"]
         alone = baseline is None or strategy == baseline
         model = model_name(axes["encoder"], axes["model"])
@@ -173,25 +174,20 @@ class Results:
         ours = {c.seed: c.training for c in self._done(axes)}
         theirs = {c.seed: c.training for c in self._done(other)}
         both = [seed for seed in ours if seed in theirs]
-        key = (tuple(theirs[s] for s in both), tuple(ours[s] for s in both))
-        if not both or any(self._summaries[name]["account"] is None for name in key[0] + key[1]):
+        names = (tuple(theirs[s] for s in both), tuple(ours[s] for s in both))
+        if not both or any(self._summaries[n]["account"] is None for n in (*names[0], *names[1])):
             return None
-        if key not in self._tests:
-            first, second = ([self._table(name) for name in names] for names in key)
-            self._tests[key] = compare(first, second, self._bins) | {"seeds": both}
-        return self._tests[key]
+        return self._compared(*names) | {"seeds": both}
 
-    def _table(self, name: str) -> RankTable:
-        if name not in self._tables:
-            path = self._job.out / RUNS / name
-            try:
-                self._tables[name] = Run.open(path).rank_table("test")
-            except CheckpointError as error:
-                raise CheckpointError(
-                    f"{str(error).partition('. Restore it')[0]}. Remove the folder {path}, and the "
-                    "same command trains it anew"
-                ) from None
-        return self._tables[name]
+    def _read_table(self, name: str) -> RankTable:
+        path = self._job.out / RUNS / name
+        try:
+            return Run.open(path).rank_table("test")
+        except CheckpointError as error:
+            raise CheckpointError(
+                f"{str(error).partition('. Restore it')[0]}. Remove the folder {path}, and the "
+                "same command trains it anew"
+            ) from None
 
 
 def _named(axes: Mapping[str, Any]) -> dict[str, Any]:
