@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -18,14 +19,17 @@ _BLOCK = 2**17
 
 @dataclass(frozen=True, eq=False)
 class TripleBatch:
-    """B training triples with K negative tails each.
+    """B training triples with K negative tails each, which ask Q queries.
 
     Attributes:
-        heads, relations, tails: (B,) long.
+        heads, relations: (Q,) long, of each query.
+        tails: (B,) long.
         edges: (B,) long, row of each triple in ``kg.edges``.
         negatives: (B, K) long.
         mask: (B, K) bool, True where the negative counts; False where it is a training triple
             that could not be replaced.
+        rows: (B,) long, ascending; triple b asks the distinct query ``rows[b]``. None where each
+            triple is a query of its own, Q = B.
     """
 
     heads: Tensor
@@ -34,10 +38,15 @@ class TripleBatch:
     edges: Tensor
     negatives: Tensor
     mask: Tensor
+    rows: Tensor | None = None
 
     def __len__(self) -> int:
         """Number B of triples."""
-        return len(self.heads)
+        return len(self.tails)
+
+    def of_positives(self, values: Tensor) -> Tensor:
+        """Values (Q, ...) of queries as those (B, ...) of the triples."""
+        return values if self.rows is None else values.index_select(0, self.rows)
 
 
 class NegativeSampler:
@@ -88,18 +97,34 @@ class TripleBatches:
 
     The last batch of an epoch holds what is left, so each triple is seen once an epoch.
 
+    Args:
+        kg: the graph.
+        batch_size: triples of a batch.
+        negatives: K.
+        filtered: see :class:`NegativeSampler`.
+        by_query: batches hold distinct queries with all their training triples (method, 1-K by
+            query): equally many queries, as many as have ``batch_size`` triples on average.
+
     Raises:
         ConfigError: a batch size below 1, or fewer than one negative.
     """
 
     def __init__(
-        self, kg: KnowledgeGraph, batch_size: int, negatives: int, *, filtered: bool = True
+        self,
+        kg: KnowledgeGraph,
+        batch_size: int,
+        negatives: int,
+        *,
+        filtered: bool = True,
+        by_query: bool = False,
     ) -> None:
         if batch_size < 1:
             raise ConfigError(f"training.batch_size is {batch_size}: it must be 1 or more")
         self.batch_size = batch_size
+        self.by_query = by_query
         self.edges = kg.edges
         self.sampler = NegativeSampler(kg, negatives, filtered=filtered)
+        self._index = kg.train_index
         self._query_of = kg.train_index.locate(kg.edges[:, 0], kg.edges[:, 1])
 
     def __len__(self) -> int:
@@ -107,8 +132,11 @@ class TripleBatches:
         return self.count(len(self.edges))
 
     def count(self, triples: int) -> int:
-        """Number of batches that so many triples make."""
-        return (triples + self.batch_size - 1) // self.batch_size
+        """Number of batches that so many triples make, which ask every query."""
+        if self.by_query:
+            queries = len(self._index)
+            return math.ceil(queries / self._queries_each(queries, triples))
+        return math.ceil(triples / self.batch_size)
 
     def epoch(
         self, generator: torch.Generator, edges: Tensor | None = None
@@ -121,15 +149,36 @@ class TripleBatches:
                 allowed: what over-sampling adds, or the share of one process.
         """
         chosen = torch.arange(len(self.edges)) if edges is None else edges
-        order = chosen[torch.randperm(len(chosen), generator=generator)]
+        parts = self._parts(chosen, generator)
         batches = max(1, _BLOCK // (self.batch_size * self.sampler.negatives))
-        for block in torch.split(order, batches * self.batch_size):
-            yield from self._block(block, generator)
+        for start in range(0, len(parts), batches):
+            yield from self._block(parts[start : start + batches], generator)
 
-    def _block(self, edges: Tensor, generator: torch.Generator) -> Iterator[TripleBatch]:
-        negatives, mask = self.sampler.draw(self._query_of[edges], generator)
-        heads, relations, tails = self.edges[edges].unbind(1)
-        columns = (heads, relations, tails, edges, negatives, mask)
-        parts = (torch.split(column, self.batch_size) for column in columns)
-        for batch in zip(*parts, strict=True):
-            yield TripleBatch(*batch)
+    def _parts(self, chosen: Tensor, generator: torch.Generator) -> tuple[Tensor, ...]:
+        """The edges of each batch; by query, those of a query stand together."""
+        if not self.by_query:
+            order = torch.randperm(len(chosen), generator=generator)
+            return torch.split(chosen[order], self.batch_size)
+        asked, query = torch.unique(self._query_of[chosen], return_inverse=True)
+        place = torch.randperm(len(asked), generator=generator)[query]
+        sizes = torch.bincount(place // self._queries_each(len(asked), len(chosen)))
+        return torch.split(chosen[torch.argsort(place, stable=True)], sizes.tolist())
+
+    def _queries_each(self, queries: int, triples: int) -> int:
+        """Queries of a batch that has ``batch_size`` triples on average."""
+        return max(1, round(self.batch_size * queries / triples))
+
+    def _block(
+        self, parts: tuple[Tensor, ...], generator: torch.Generator
+    ) -> Iterator[TripleBatch]:
+        edges, sizes = torch.cat(parts), [len(part) for part in parts]
+        queries = self._query_of[edges]
+        negatives, mask = self.sampler.draw(queries, generator)
+        columns = (queries, self.edges[edges, 2], edges, negatives, mask)
+        split = (torch.split(column, sizes) for column in columns)
+        for asked, *others in zip(*split, strict=True):
+            query, rows = asked, None
+            if self.by_query:
+                query, rows = torch.unique_consecutive(asked, return_inverse=True)
+            heads, relations = self._index.heads[query], self._index.relations[query]
+            yield TripleBatch(heads, relations, *others, rows)

@@ -165,7 +165,12 @@ def _weights(stage: Stage, kg: KnowledgeGraph) -> Part:
 def _batch(stage: Stage, kg: KnowledgeGraph, device: torch.device) -> Part:
     training, dim = stage.training, stage.model.entity_dim
     size = training.batch_size
-    rows = size * _decoder(stage).largest
+    queries, triples = size, size
+    if training.regime == "1-k" and training.group_queries:
+        index = kg.train_index
+        queries = math.ceil(size * len(index) / kg.num_edges)
+        triples = max(size, int(index.indptr.diff().max()))
+    rows = queries * _decoder(stage).largest
     copies = _SCORE_COPIES
     if training.regime == "1-n":
         scores, what = size * kg.num_entities, f"{size} x {kg.num_entities:,} scores of a batch"
@@ -176,8 +181,8 @@ def _batch(stage: Stage, kg: KnowledgeGraph, device: torch.device) -> Part:
             scores = min(scores, CPU_BLOCK if device.type == "cpu" else DEVICE_BLOCK)
     else:
         candidates = training.negatives + 1
-        scores = size * candidates * dim
-        what = f"the vectors of {size} x {candidates} candidates of a batch"
+        scores = triples * candidates * dim
+        what = f"the vectors of {triples:,} x {candidates} candidates of a batch"
     return Part(
         FLOAT * (copies * scores + _QUERY_COPIES * rows),
         what,
@@ -201,8 +206,7 @@ def _mixed(stage: Stage, kg: KnowledgeGraph, drawn: int) -> Part:
     return Part(
         FLOAT * samples * (vectors + _SCORE_COPIES * rivals * each),
         f"{samples:,} synthetic samples of a batch, {rivals:,} scores each",
-        f"set training.batch_size (--batch-size) below {size}, or strategy.partners below "
-        f"{stage.strategy.partners}",
+        f"set training.batch_size (--batch-size) below {size}, or strategy.draws to 1",
     )
 
 

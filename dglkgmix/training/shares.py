@@ -54,14 +54,22 @@ def _queries(item: PreparedBatch, batch: QueryBatch, world: World) -> PreparedBa
 
 
 def _triples(item: PreparedBatch, batch: TripleBatch, world: World) -> PreparedBatch:
-    rows = world.part(len(batch))
-    columns = (getattr(batch, field.name)[rows] for field in dataclasses.fields(batch))
+    queries = world.part(len(batch.heads))
+    rows = queries if batch.rows is None else _stretch(batch.rows, queries)
     samples = item.synthetic
     if samples is not None:
         samples = _samples(samples, _stretch(samples.positions, rows), rows.start)
     return dataclasses.replace(
         item,
-        batch=TripleBatch(*columns),
+        batch=TripleBatch(
+            heads=batch.heads[queries],
+            relations=batch.relations[queries],
+            tails=batch.tails[rows],
+            edges=batch.edges[rows],
+            negatives=batch.negatives[rows],
+            mask=batch.mask[rows],
+            rows=None if batch.rows is None else batch.rows[rows] - queries.start,
+        ),
         weights=None if item.weights is None else item.weights[rows],
         synthetic=samples,
         offsets=item.offsets[rows] if isinstance(item.offsets, Tensor) else None,
@@ -70,7 +78,8 @@ def _triples(item: PreparedBatch, batch: TripleBatch, world: World) -> PreparedB
 
 
 def _samples(samples: SyntheticBatch, which: slice, shift: int) -> SyntheticBatch:
-    columns = {f.name: getattr(samples, f.name)[which] for f in dataclasses.fields(samples)}
+    given = {f.name: getattr(samples, f.name) for f in dataclasses.fields(samples)}
+    columns = {name: values[which] for name, values in given.items() if values is not None}
     columns["positions"] = columns["positions"] - shift
     return SyntheticBatch(**columns)
 

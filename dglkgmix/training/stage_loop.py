@@ -181,7 +181,7 @@ class StageLoop:
         training = self.work.stage.training
         index = self.kg.train_index
         queries = torch.stack([index.heads, index.relations])
-        if training.regime == "1-k":
+        if training.regime == "1-k" and not training.group_queries:
             queries = self.kg.edges[:, :2].T
         generator = torch.Generator().manual_seed(derive(self._seed, "batch norm"))
         order = torch.randperm(queries.shape[1], generator=generator)
@@ -209,4 +209,10 @@ def _batches(kg: KnowledgeGraph, training: TrainingConfig[Never]) -> QueryBatche
     size = training.batch_size
     if training.regime == "1-n":
         return QueryBatches(kg, size)
-    return TripleBatches(kg, size, training.negatives, filtered=training.filtered)
+    return TripleBatches(
+        kg,
+        size,
+        training.negatives,
+        filtered=training.filtered,
+        by_query=training.group_queries,
+    )

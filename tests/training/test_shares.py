@@ -38,6 +38,7 @@ def queries(samples: int = 5) -> PreparedBatch:
         weights=torch.tensor([1.0, 2.0, 3.0, 4.0, 5.0]),
         scale=0.5,
         terms=60,
+        mixed_terms=samples,
         synthetic=SyntheticBatch(numbers, numbers, numbers.float(), numbers // 2, numbers),
         offsets=Offsets(torch.tensor([1, 2]), torch.tensor([7, 8]), torch.tensor([0.1, 0.2])),
     )
@@ -54,6 +55,7 @@ def triples() -> PreparedBatch:
         weights=torch.tensor([1.0, 2.0, 3.0]),
         scale=1.0,
         terms=9,
+        mixed_terms=4,
         synthetic=SyntheticBatch(
             numbers, numbers, numbers.float(), torch.tensor([0, 0, 2, 2]), numbers
         ),
@@ -120,7 +122,7 @@ def test_an_empty_part_costs_nothing_and_gives_gradients_of_nothing(
         model = LinkPredictor.build(config.model, graph).train()
         strategy = find("strategy", name)(graph, config.strategy, config.training)
         samples = SyntheticBatch(NO_TRIPLES, NO_TRIPLES, torch.empty(0), NO_IDS, NO_IDS)
-        item = PreparedBatch(EMPTY[regime], None, 1.0, 0, samples, None)
+        item = PreparedBatch(EMPTY[regime], None, 1.0, 0, 0, samples, None)
         terms = batch_loss(model, model.encode(), item, strategy, config.training)
         terms.loss.backward()
         assert float(terms.loss.detach()) == 0
