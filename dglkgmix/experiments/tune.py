@@ -211,14 +211,18 @@ def _trial(optuna: Any, plan: Search, kg: Any, trial: Any) -> float:
         path = plan.run_folder(trial.number)
         # A storage that was started anew counts from 0 again: an older run gives way.
         launch.train(kg, config, path, overwrite=path.exists(), observers=observers)
-        scorer = ModelScorer(Run.open(path).model)
-        # Not the run's own figures: test triples, which filter those, must not steer a search.
-        table = rank_split(scorer, kg, "valid", known=kg.steering_index)
-        return plan.goal.value(account(table, DegreeBins()))
+        return plan.goal.value(_steering_account(path, kg))
     except FAILURES as error:
         kind = "" if isinstance(error, DglkgmixError) else f"{type(error).__name__}: "
         trial.set_user_attr(ERROR, f"{kind}{error}")
         raise
+
+
+def _steering_account(path: Path, kg: Any) -> dict[str, Any]:
+    """Of the validation split, filtered by train and valid alone: test triples steer no search."""
+    scorer = ModelScorer(Run.open(path).model)
+    table = rank_split(scorer, kg, "valid", known=kg.steering_index)
+    return account(table, DegreeBins())
 
 
 def _with_shared_first_stage(plan: Search, config: Settled) -> Settled:

@@ -11,7 +11,7 @@ import os
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import safetensors
 import safetensors.torch
@@ -50,7 +50,7 @@ def unpack(path: Path, where: str = "state") -> dict[str, Any]:
         CheckpointError: content that is no such state; the message starts with ``where``.
     """
     try:
-        with safetensors.safe_open(path, "pt") as file:
+        with path.open("rb") as opened, safetensors.safe_open(_utf8(opened), "pt") as file:
             # In memory of their own: those of the file may not be aligned as new ones are.
             tensors = {name: file.get_tensor(name).clone() for name in file.keys()}  # noqa: SIM118
             plain = (file.metadata() or {})["state"]
@@ -58,6 +58,11 @@ def unpack(path: Path, where: str = "state") -> dict[str, Any]:
     except _WRONG as error:
         raise CheckpointError(f"{where}: no complete state: {error}") from None
     return state
+
+
+def _utf8(opened: BinaryIO) -> str:
+    """A path of an open file for safetensors, which opens none that is not UTF-8."""
+    return f"/proc/self/fd/{opened.fileno()}"
 
 
 def pack_weights(weights: dict[str, Tensor]) -> Callable[[Path], None]:
@@ -74,8 +79,9 @@ def unpack_weights(source: bytes | Path, where: str = "weights") -> dict[str, Te
     try:
         if isinstance(source, bytes):
             return safetensors.torch.load(source)
-        weights = safetensors.torch.load_file(source)
-        return {name: tensor.clone() for name, tensor in weights.items()}
+        with source.open("rb") as opened:
+            weights = safetensors.torch.load_file(_utf8(opened))
+            return {name: tensor.clone() for name, tensor in weights.items()}
     except _WRONG as error:
         raise CheckpointError(f"{where}: not a safetensors file: {error}") from None
 

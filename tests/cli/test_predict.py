@@ -141,13 +141,14 @@ def test_of_many_unknown_names_ten_are_told(run, tmp_path):
 
 
 def test_queries_with_unknown_names_can_be_left_out(run, tmp_path):
-    queries, out = tmp_path / "queries.csv", tmp_path / "a.jsonl"
+    queries, out = tmp_path / "queries.csv", tmp_path / "a.csv"
     queries.write_text(UNKNOWN)
     result = call(predict, run, "--queries", queries, "--out", out, "--skip-unknown", "--top", 1)
     assert "4 of 5 queries hold unknown names and are left out" in result.stderr
     assert "1 answers to 1 queries" in result.stderr
     # The number is that of the query in the file.
-    assert [json.loads(line)["query"] for line in out.read_text().splitlines()] == [2]
+    with out.open() as file:
+        assert [row["query"] for row in csv.DictReader(file)] == ["2"]
     with pytest.raises(ConfigError, match="--skip-unknown has no use without --queries"):
         call(predict, run, "--head", "e2", "--relation", "next", "--skip-unknown")
 

@@ -12,6 +12,7 @@ from dglkgmix.cli.main import main
 from dglkgmix.config import Config
 from dglkgmix.config.settings import OPTIONS, READING, TRAINING
 from dglkgmix.config.toml import loads
+from dglkgmix.models.decoder import Decoder
 from dglkgmix.runs.results import Result as Outcome
 from dglkgmix.runs.run import Run
 from dglkgmix.training.defaults import learning_rate
@@ -357,12 +358,12 @@ def test_a_model_below_popularity_is_warned_of(
     monkeypatch.setattr("dglkgmix.training.launch.train", lambda *_, **__: found)
     _, out, err = run(toy_folder, "--out", tmp_path / "run", "--json", *FAST)
     assert json.loads(out)["popularity_mrr"] == 0.1015
-    assert err.startswith("Warning: the model's MRR, 0.0960, is below 0.1015") == warned
-    assert bool(err) == warned
+    assert ("Warning: the model's MRR, 0.0960, is below 0.1015" in err) == warned
+    assert ("is below" in err) == warned
 
 
 def test_the_help_tells_the_learning_rates_that_are_taken(run: Callable[..., Result]) -> None:
     text = " ".join(run("--help")[1].split())
-    small, large = learning_rate("adam", 2 * 25_000 - 2), learning_rate("adam", 2 * 25_000)
-    adagrad = learning_rate("adagrad", 1)
+    rates = (("adam", 2 * 25_000 - 2), ("adam", 2 * 25_000), ("adagrad", 1))
+    small, large, adagrad = (learning_rate(*rate, Decoder) for rate in rates)
     assert f"Adam: {small} below 25,000 training triples, else {large}; Adagrad: {adagrad}" in text

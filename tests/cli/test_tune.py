@@ -68,6 +68,7 @@ def test_a_source_is_read_as_options_say(space, tmp_path):
             *(str(tmp_path / "kg.csv"), "--space", space, "--trials", "1", "--quiet"),
             *("--out", str(tmp_path / "out"), "--header", "--columns", "h,how,t"),
             *("--delimiter", ";", "--shares", "0.5,0.25,0.25", "--split-seed", "3"),
+            *("--split-mirrors", "apart"),
             *("--set", "model.decoder=distmult", "--set", "model.entity_dim=4"),
         ],
     )

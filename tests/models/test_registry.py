@@ -92,8 +92,8 @@ def test_rgcn_options_arrive() -> None:
 
 
 def test_refuses_unknown_names_and_unsettled_options() -> None:
-    with pytest.raises(ConfigError, match=r'decoder: expected "conve" or .*, got "rotate"'):
-        replace(OPTIONS, decoder="rotate")
+    with pytest.raises(ConfigError, match=r'decoder: expected "conve" or .*, got "rotates"'):
+        replace(OPTIONS, decoder="rotates")
     with pytest.raises(ConfigError, match=r'expected "lookup" or "rgcn" or .*, got "gcn"'):
         replace(OPTIONS, encoder="gcn")
     with pytest.raises(ConfigError, match="entity_dim is still 'auto'"):

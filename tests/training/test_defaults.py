@@ -9,6 +9,8 @@ from dglkgmix.config import Config
 from dglkgmix.config.toml import apply_overrides
 from dglkgmix.errors import ConfigError
 from dglkgmix.kg.graph import KnowledgeGraph
+from dglkgmix.models.conve import ConvE
+from dglkgmix.models.transe import TransE
 from dglkgmix.training import defaults
 from dglkgmix.training.defaults import resolve
 
@@ -116,14 +118,14 @@ def test_the_machine_is_recorded(graph: KnowledgeGraph) -> None:
 
 @pytest.mark.parametrize("edges", [2, 60, 8_578, 65_776, 371_168, 544_230, 40_000_000])
 def test_sizes_follow_the_graph_within_bounds(edges: int) -> None:
-    for decoder, most in (("conve", 500), ("transe", 100)):
+    for decoder, most in ((ConvE, 500), (TransE, 100)):
         assert 20 <= defaults.epochs(edges, decoder) <= most
         assert defaults.epochs(edges, decoder) >= defaults.epochs(2 * edges, decoder)
     assert defaults.entity_dim(edges) <= defaults.entity_dim(2 * edges) <= 200
     assert 1 <= defaults.validate_every(edges) <= 5
-    rates = [defaults.learning_rate("adam", size, "conve") for size in (edges, 2 * edges)]
+    rates = [defaults.learning_rate("adam", size, ConvE) for size in (edges, 2 * edges)]
     assert rates[0] >= rates[1]
-    assert defaults.learning_rate("adam", edges, "transe") == 0.003
+    assert defaults.learning_rate("adam", edges, TransE) == 0.003
     for regime in ("1-n", "1-k"):
         for whole_graph in (False, True):
             assert 1 <= defaults.batch_size(regime, whole_graph, edges) <= edges
