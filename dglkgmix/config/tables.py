@@ -266,8 +266,7 @@ class TrainingConfig(Generic[Open]):
     )
     group_queries: bool = option(
         False,
-        "1-k: encode each query once for all its training tails; a batch has as many queries as "
-        "have batch_size triples on average.",
+        "1-k: a query's triples stand together in a batch, which encodes each query once.",
         unread=conditions.ungrouped,
     )
     n3: float = option(0.0, "N3 penalty on a batch's vectors, per positive.", bounds=AT_LEAST_0)

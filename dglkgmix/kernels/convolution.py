@@ -56,7 +56,7 @@ class NormedConvolution(nn.Module):
         if norm.shared:
             return self._joint_statistics(weight, patches, count)
         if not norm.uses_batch(patches.shape[0]):
-            return norm.running_mean, norm.running_var
+            return norm.remembered
         centre, products = moments_of(patches)  # (k²,), (k², k²)
         mean = weight @ centre
         variance = ((weight @ (products - torch.outer(centre, centre))) * weight).sum(1)

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from dglkgmix.errors import ConfigError
 from dglkgmix.kg.graph import KnowledgeGraph
+from dglkgmix.kg.ragged import expand
 from dglkgmix.sampling.known import KnownTriples
 
 # Negatives drawn at once: few enough for the processor's caches, many enough for few calls.
@@ -102,8 +103,9 @@ class TripleBatches:
         batch_size: triples of a batch.
         negatives: K.
         filtered: see :class:`NegativeSampler`.
-        by_query: batches hold distinct queries with all their training triples (method, 1-K by
-            query): equally many queries, as many as have ``batch_size`` triples on average.
+        by_query: triples of a query stand together in a batch, which encodes each of its queries
+            once. A query with more triples than a quarter of ``batch_size`` is cut into such parts,
+            so that batches stay equally large and none has a single query alone.
 
     Raises:
         ConfigError: a batch size below 1, or fewer than one negative.
@@ -132,11 +134,8 @@ class TripleBatches:
         return self.count(len(self.edges))
 
     def count(self, triples: int) -> int:
-        """Number of batches that so many triples make, which ask every query."""
-        if self.by_query:
-            queries = len(self._index)
-            return math.ceil(queries / self._queries_each(queries, triples))
-        return math.ceil(triples / self.batch_size)
+        """Number of batches that so many triples make."""
+        return (triples + self.batch_size - 1) // self.batch_size
 
     def epoch(
         self, generator: torch.Generator, edges: Tensor | None = None
@@ -149,36 +148,33 @@ class TripleBatches:
                 allowed: what over-sampling adds, or the share of one process.
         """
         chosen = torch.arange(len(self.edges)) if edges is None else edges
-        parts = self._parts(chosen, generator)
+        order = chosen[torch.randperm(len(chosen), generator=generator)]
+        if self.by_query:
+            order = self._together(order, generator)
         batches = max(1, _BLOCK // (self.batch_size * self.sampler.negatives))
-        for start in range(0, len(parts), batches):
-            yield from self._block(parts[start : start + batches], generator)
+        for block in torch.split(order, batches * self.batch_size):
+            yield from self._block(block, generator)
 
-    def _parts(self, chosen: Tensor, generator: torch.Generator) -> tuple[Tensor, ...]:
-        """The edges of each batch; by query, those of a query stand together."""
-        if not self.by_query:
-            order = torch.randperm(len(chosen), generator=generator)
-            return torch.split(chosen[order], self.batch_size)
-        asked, query = torch.unique(self._query_of[chosen], return_inverse=True)
-        place = torch.randperm(len(asked), generator=generator)[query]
-        sizes = torch.bincount(place // self._queries_each(len(asked), len(chosen)))
-        return torch.split(chosen[torch.argsort(place, stable=True)], sizes.tolist())
+    def _together(self, edges: Tensor, generator: torch.Generator) -> Tensor:
+        """Shuffled edges (N,) in the order of their batches, in each of which by query."""
+        query = self._query_of[edges]
+        order = torch.argsort(query, stable=True)
+        counts = torch.unique_consecutive(query[order], return_counts=True)[1]
+        within = expand(torch.zeros_like(counts), counts)[1]
+        begins = within % math.ceil(self.batch_size / 4) == 0
+        place = torch.randperm(int(begins.sum()), generator=generator)[begins.cumsum(0) - 1]
+        order = order[torch.argsort(place, stable=True)]
+        batch = torch.arange(len(order)) // self.batch_size
+        return edges[order[torch.argsort(batch * len(self._index) + query[order])]]
 
-    def _queries_each(self, queries: int, triples: int) -> int:
-        """Queries of a batch that has ``batch_size`` triples on average."""
-        return max(1, round(self.batch_size * queries / triples))
-
-    def _block(
-        self, parts: tuple[Tensor, ...], generator: torch.Generator
-    ) -> Iterator[TripleBatch]:
-        edges, sizes = torch.cat(parts), [len(part) for part in parts]
+    def _block(self, edges: Tensor, generator: torch.Generator) -> Iterator[TripleBatch]:
         queries = self._query_of[edges]
         negatives, mask = self.sampler.draw(queries, generator)
         columns = (queries, self.edges[edges, 2], edges, negatives, mask)
-        split = (torch.split(column, sizes) for column in columns)
-        for asked, *others in zip(*split, strict=True):
+        split = (torch.split(column, self.batch_size) for column in columns)
+        for asked, tails, own, drawn, counts in zip(*split, strict=True):
             query, rows = asked, None
             if self.by_query:
                 query, rows = torch.unique_consecutive(asked, return_inverse=True)
             heads, relations = self._index.heads[query], self._index.relations[query]
-            yield TripleBatch(heads, relations, *others, rows)
+            yield TripleBatch(heads, relations, tails, own, drawn, counts, rows)

@@ -165,12 +165,7 @@ def _weights(stage: Stage, kg: KnowledgeGraph) -> Part:
 def _batch(stage: Stage, kg: KnowledgeGraph, device: torch.device) -> Part:
     training, dim = stage.training, stage.model.entity_dim
     size = training.batch_size
-    queries, triples = size, size
-    if training.regime == "1-k" and training.group_queries:
-        index = kg.train_index
-        queries = math.ceil(size * len(index) / kg.num_edges)
-        triples = max(size, int(index.indptr.diff().max()))
-    rows = queries * _decoder(stage).largest
+    rows = size * _decoder(stage).largest
     copies = _SCORE_COPIES
     if training.regime == "1-n":
         scores, what = size * kg.num_entities, f"{size} x {kg.num_entities:,} scores of a batch"
@@ -181,8 +176,8 @@ def _batch(stage: Stage, kg: KnowledgeGraph, device: torch.device) -> Part:
             scores = min(scores, CPU_BLOCK if device.type == "cpu" else DEVICE_BLOCK)
     else:
         candidates = training.negatives + 1
-        scores = triples * candidates * dim
-        what = f"the vectors of {triples:,} x {candidates} candidates of a batch"
+        scores = size * candidates * dim
+        what = f"the vectors of {size} x {candidates} candidates of a batch"
     return Part(
         FLOAT * (copies * scores + _QUERY_COPIES * rows),
         what,

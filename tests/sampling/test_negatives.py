@@ -101,6 +101,31 @@ class TestBatches:
         assert [b.edges.tolist() for b in blocks] == [b.edges.tolist() for b in epoch]
         assert [b.negatives.shape for b in blocks] == [(2, 3)] * 5
 
+    @pytest.mark.parametrize("extra", [[], [3, 3, 7]])
+    def test_by_query(self, kg, extra: list[int]) -> None:
+        """Seven queries ask for ten triples: two queries have about three."""
+        batches = TripleBatches(kg, 3, 50, by_query=True)
+        chosen = torch.tensor([*range(10), *extra])
+        epoch = list(batches.epoch(generator(5), chosen))
+        assert [len(batch.heads) for batch in epoch] == [2, 2, 2, 1]
+        assert len(epoch) == batches.count(len(chosen))
+        edges = torch.cat([batch.edges for batch in epoch])
+        assert sorted(edges.tolist()) == sorted(chosen.tolist())
+        asked = [q for b in epoch for q in zip(b.heads.tolist(), b.relations.tolist(), strict=True)]
+        assert len(set(asked)) == len(asked) == 7
+        for batch in epoch:
+            assert len(batch) == len(batch.tails) == len(batch.rows)
+            heads, relations = batch.of_positives(batch.heads), batch.of_positives(batch.relations)
+            assert torch.equal(
+                torch.stack([heads, relations, batch.tails], 1), kg.edges[batch.edges]
+            )
+            known = kg.train_index.contains(
+                heads.unsqueeze(1), relations.unsqueeze(1), batch.negatives
+            )
+            assert torch.equal(batch.mask, ~known)
+        again = list(batches.epoch(generator(6), chosen))
+        assert [b.heads.tolist() for b in again] != [b.heads.tolist() for b in epoch]
+
     def test_a_batch_size_of_nothing_is_refused(self, kg) -> None:
         with pytest.raises(ConfigError, match="batch_size is 0"):
             TripleBatches(kg, 0, 5)

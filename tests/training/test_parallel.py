@@ -54,6 +54,13 @@ CASES = {
     "conve 1-n": ("training.n3=0.01",),
     "conve 1-n mixup mean": ("strategy.name=mixup", "training.reduction=mean"),
     "conve 1-k mixup": ("strategy.name=mixup", "training.regime=1-k", "training.l2=0.01"),
+    "conve 1-k by query, mixup mean": (
+        "strategy.name=mixup",
+        "strategy.draws=1",
+        "training.regime=1-k",
+        "training.group_queries=true",
+        "training.reduction=mean",
+    ),
     "conve 1-n reweight mean": ("strategy.name=reweight", "training.reduction=mean"),
     "tucker 1-k reweight": (
         "model.decoder=tucker",

@@ -94,6 +94,23 @@ def test_a_triples_samples_stay_with_it() -> None:
     assert dataclasses.astuple(second.counts) == (3, 3, 4)
 
 
+def test_a_querys_triples_stay_together() -> None:
+    """Two queries with two triples and one: the parts are one query each."""
+    item = triples()
+    ids = torch.tensor([4, 6])
+    batch = dataclasses.replace(item.batch, heads=ids, relations=ids, rows=torch.tensor([0, 0, 1]))
+    samples = dataclasses.replace(item.synthetic, weights=torch.tensor([1.0, 2.0, 3.0, 4.0]))
+    item = dataclasses.replace(item, batch=batch, synthetic=samples, mixed_terms=10)
+    first, second = (share(item, World(i, 2)) for i in range(2))
+    assert (first.batch.heads.tolist(), second.batch.heads.tolist()) == ([4], [6])
+    assert (first.batch.rows.tolist(), second.batch.rows.tolist()) == ([0, 0], [0])
+    assert second.batch.negatives.tolist() == [[4, 5]]
+    assert (first.weights.tolist(), second.weights.tolist()) == ([1, 2], [3])
+    assert (first.synthetic.weights.tolist(), second.synthetic.weights.tolist()) == ([1, 2], [3, 4])
+    assert second.synthetic.positions.tolist() == [0, 0]
+    assert (second.mixed_terms, dataclasses.astuple(second.counts)) == (10, (2, 3, 4))
+
+
 def test_more_processes_than_rows_leave_some_with_nothing() -> None:
     parts = [share(queries(samples=1), World(i, 5)) for i in range(5)]
     assert sorted(len(part.batch) for part in parts) == [0, 0, 1, 1, 1]
