@@ -105,7 +105,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def status(folder: Path, line: str) -> int:
     command = [sys.executable, "-m", "dglkgmix", *line.split()]
-    return subprocess.run(command, cwd=folder, capture_output=True, timeout=120).returncode
+    return subprocess.run(command, cwd=folder, capture_output=True, timeout=600).returncode
 
 
 @pytest.mark.long

@@ -128,7 +128,7 @@ def _merge_section(section: T, table: str, values: Mapping[str, Any], where: str
     for name, value in values.items():
         key = f"{table}.{name}"
         if name not in known:
-            every = OPTIONS.keys() | {made.key for made in known.values()}
+            every = [*OPTIONS, *(made.key for made in known.values() if made.key not in OPTIONS)]
             raise ConfigError(f"{where}: unknown option {key!r}{_close(key, every)}")
         if name not in changes:
             changes[name] = _checked(value, known[name], f"{where}: {key}")
@@ -217,7 +217,7 @@ def _close(name: str, known: Iterable[str]) -> str:
             likeness = max(likeness, 0.8)
         if likeness >= 0.6:
             scores[key] = likeness + 0.1 * (table == other_table)
-    near = sorted(scores, key=lambda key: (-scores[key], key))[:4]
+    near = sorted(scores, key=lambda key: -scores[key])[:4]
     near = near or difflib.get_close_matches(name, list(known), n=3, cutoff=0.6)
     return f"; did you mean {', '.join(near)}?" if near else ""
 
