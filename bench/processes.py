@@ -6,7 +6,7 @@
 Every round trains a few epochs of the same settings with each number of processes in turn, as
 `dglkgmix train --processes N` does; the fastest epoch of each counts, its validation left out.
 Prints JSON: positive and synthetic terms a second, the ratio to one process, the validation MRR
-after the last epoch (equal but for dropout and rounding), and what a sum over processes costs.
+after the last epoch, and what a sum over processes costs.
 """
 
 from __future__ import annotations

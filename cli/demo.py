@@ -9,6 +9,7 @@ import click
 
 from dglkgmix.cli.common import printable
 from dglkgmix.cli.outputs import OUT_FOLDER
+from dglkgmix.cli.threads import use_free_cores
 
 
 @click.command(
@@ -28,6 +29,7 @@ def demo(out: Path, *, seed: int, overwrite: bool, quiet: bool) -> None:
 
     Takes about a minute and a half on two cores and needs no network.
     """
+    use_free_cores()
     from dglkgmix.experiments.demo import run_demo
     from dglkgmix.training.progress import make_progress
 

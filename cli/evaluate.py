@@ -17,10 +17,12 @@ from dglkgmix.cli.common import (
     warn_of_mirrors,
 )
 from dglkgmix.cli.outputs import IN, IN_FILE, OUT_FILE, check_new, overwrite_option
+from dglkgmix.cli.threads import use_free_cores
+from dglkgmix.errors import ConfigError
 
 KINDS = [
     *("relation", "relation-class", "head-in", "head-out", "tail-in", "tail-out"),
-    *("other-relation", "joint", "macro", "ties"),
+    *("other-relation", "joint", "macro", "ties", "shortlist"),
 ]
 
 
@@ -74,9 +76,11 @@ def evaluate(run: Path | None, *, as_json: bool, **options: Any) -> None:
     Both directions of every triple are ranked, known triples filtered. Bins are of the
     tail-relation degree: how many training triples lead to the answer by the query's relation.
     """
+    use_free_cores()
     from dglkgmix.cli.subject import find_subject
     from dglkgmix.evaluation.account import account
     from dglkgmix.evaluation.details import details
+    from dglkgmix.evaluation.list_probability import FEWEST
     from dglkgmix.files import write_atomic
     from dglkgmix.kg.degrees import DegreeBins
 
@@ -85,8 +89,21 @@ def evaluate(run: Path | None, *, as_json: bool, **options: Any) -> None:
     subject = find_subject(run, options)
     warn_of_mirrors(subject.kg)
     calibration = subject.calibration(bins, options["false_triples"], options["fit_false_triples"])
-    found = account(subject.table, bins, calibration)
-    groups = {kind: details(subject.table, subject.kg, kind) for kind in options["by"]}
+    answers = subject.answers()
+    found = account(
+        subject.table, bins, calibration, None if answers is None else answers.account(bins)
+    )
+    groups: dict[str, Any] = {}
+    for kind in options["by"]:
+        if kind != "shortlist":
+            groups[kind] = details(subject.table, subject.kg, kind)
+        elif answers is None:
+            raise ConfigError(
+                "--by shortlist needs probabilities of ranked answers: a model, and a validation "
+                f"split with {FEWEST} facts among the first answers of their queries"
+            )
+        else:
+            groups[kind] = answers.by_relation(subject.kg)
     if options["write_ranks"] is not None:
         write_atomic(options["write_ranks"], subject.table.to_bytes())
         click.echo(printable(f"Ranks: {options['write_ranks']}"), err=True)

@@ -23,6 +23,7 @@ TITLES = {
     "joint": "MRR (queries) by tail-relation degree, down, and other-relation degree, across",
     "macro": "Means over distinct queries and over relations",
     "ties": "With the other tie rules",
+    "shortlist": "First ten answers by relation",
 }
 BY_DEGREE = ("head-in", "head-out", "tail-in", "tail-out", "other-relation")
 EMPTY = "–"
@@ -37,7 +38,8 @@ def page(
         f"{printable(subject.title)}: {subject.split} split, {queries // 2:,} triples, "
         "both directions, filtered"
     )
-    parts = [title, _overview(found), _by_bin(found, bins), _calibration(found, bins)]
+    parts = [title, _overview(found), _by_bin(found, bins)]
+    parts += [_shortlist(found, bins), _calibration(found, bins)]
     parts.append(_caution(subject, found))
     parts += [_group(kind, group) for kind, group in groups.items()]
     return "\n\n".join(part for part in parts if part)
@@ -91,13 +93,43 @@ def _readable(interval: str) -> str:
     return readable(interval)
 
 
+def _shortlist(found: Mapping[str, Any], bins: DegreeBins) -> str:
+    shortlist = found["shortlist"]
+    if shortlist is None:
+        return ""
+    title = (
+        "First ten answers of each query that neither train nor valid hold: their probability, a "
+        "lower bound,\nand the share that the split holds, by tail-relation degree and by "
+        "probability"
+    )
+    labels = bin_labels(bins)
+    groups = dict(zip(labels, shortlist["bins"].values(), strict=True))
+    groups |= {"all": shortlist["overall"]}
+    groups |= {band: part for band, part in shortlist["bands"].items() if part["answers"]}
+    return f"{title}\n{_listed(groups)}"
+
+
+def _listed(groups: Mapping[str, Mapping[str, Any]]) -> str:
+    heading = ["", "answers", "probability", "true", "true at 1", "at 1-3", "ECE", "Brier", "base"]
+    keys = ("probability", "precision@10", "precision@1", "precision@3", "ece")
+    rows = [
+        [
+            _one_line(name),
+            f"{part['answers']:,}",
+            *(number(part[key]) for key in (*keys, "brier", "brier_base")),
+        ]
+        for name, part in groups.items()
+    ]
+    return aligned([heading, *rows])
+
+
 def _calibration(found: Mapping[str, Any], bins: DegreeBins) -> str:
     calibration = found["calibration"]
     if calibration is None:
         return ""
     sign = "−" if calibration["offset"] < 0 else "+"
     title = (
-        "Calibration against false triples, before: σ(score), and after: "
+        "Calibration against a random false triple, or a given one, before: σ(score), and after: "
         f"σ({calibration['scale']:.4g} · score {sign} {abs(calibration['offset']):.4g})"
     )
     heading = ["", "triples", "ECE before", "after", "Brier before", "after"]
@@ -123,6 +155,8 @@ def _group(kind: str, group: Mapping[str, Any]) -> str:
         heading = ["", "groups", *_headings()[1:]]
         rows = [[over, f"{part['groups']:,}", *_cells(part)[1:]] for over, part in group.items()]
         return f"{TITLES[kind]}\n{aligned([heading, *rows])}"
+    if kind == "shortlist":
+        return f"{TITLES[kind]}\n{_listed(group)}"
     if kind == "relation":
         group = dict(sorted(group.items(), key=lambda item: -item[1]["queries"]))
     elif kind in BY_DEGREE:
@@ -143,10 +177,14 @@ def _joint(grid: Mapping[str, Any]) -> str:
 
 def _table(title: str, groups: Mapping[str, Mapping[str, Any]]) -> str:
     rows: Iterable[list[str]] = (
-        [printable(name).replace("\n", "\\n"), *_cells(group)] for name, group in groups.items()
+        [_one_line(name), *_cells(group)] for name, group in groups.items()
     )
     text = aligned([["", *_headings()], *rows])
     return f"{title}\n{text}" if title else text
+
+
+def _one_line(name: str) -> str:
+    return printable(name).replace("\n", "\\n")
 
 
 def _headings() -> list[str]:

@@ -11,6 +11,7 @@ import click
 
 from dglkgmix.cli.common import emit_json, json_option, printable
 from dglkgmix.cli.outputs import OUT_FOLDER
+from dglkgmix.cli.threads import use_free_cores
 from dglkgmix.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -61,6 +62,7 @@ def experiment(file: str, out: Path | None, jobs: int, **options: Any) -> None:
       training.epochs = 50
       swa.enabled = false
     """  # noqa: D301 - click reads the backspace
+    use_free_cores()
     from dglkgmix.experiments.grid import experiment_text, parse_experiment
 
     text = experiment_text(file)

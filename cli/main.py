@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import gc
 import importlib
 import io
 import os
@@ -15,6 +16,7 @@ import click
 
 from dglkgmix import __version__
 from dglkgmix.cli.common import printable
+from dglkgmix.cli.threads import wait_asleep
 from dglkgmix.errors import DglkgmixError
 
 # In the order of the work. Modules are imported when their command is asked for, or for the list
@@ -73,8 +75,9 @@ class LazyGroup(click.Group):
 
 @dataclass
 class Settings:
-    """What the options before the command say."""
+    """The arguments of the whole command line, and what the options before the command say."""
 
+    arguments: Sequence[str] = ()
     debug: bool = False
 
 
@@ -101,14 +104,16 @@ def main(args: Sequence[str] | None = None) -> int:
 
     0 done; 2 bad usage, data or options; 1 anything that failed on the way; 130 interrupted.
     """
-    settings = Settings()
+    given = [_as_utf8(argument) for argument in sys.argv[1:]] if args is None else args
+    settings = Settings(given)
     from dglkgmix.allocator import keep_freed_memory
 
     _replace_closed_streams()
     _show_all_characters()
     keep_freed_memory()
+    gc.set_threshold(20_000)  # A tenth less for the import of PyTorch, which makes few cycles.
+    wait_asleep()
     try:
-        given = [_as_utf8(argument) for argument in sys.argv[1:]] if args is None else args
         status = cli.main(given, "dglkgmix", standalone_mode=False, obj=settings)
         sys.stdout.flush()
     except BaseException as error:

@@ -66,8 +66,9 @@ def predict(
 ) -> None:
     """Complete a triple: give two of --head, --relation and --tail, get the third.
 
-    Each answer comes with the model's score; a probability, calibrated on validation triples and
-    as many false ones: it tells answers apart, and overstates each where true ones are rarer; and
+    Each answer comes with the model's score; the probability that it is among the facts held out
+    for its query, as found on validation queries: a lower bound, as facts that nobody recorded
+    count as wrong there, and only for the first 20 answers that train and valid do not hold; and
     its degree: how many training triples lead to it by the relation.
     """
     from dglkgmix.kg.degrees import DegreeBins
@@ -99,10 +100,6 @@ def predict(
 
 def _same(out: Path | None, queries: Path) -> bool:
     return out is not None and out.resolve() == queries.resolve()
-
-
-# Validation triples below which a fitted probability may be anything.
-_FEW = 50
 
 
 def _many(
@@ -163,6 +160,7 @@ def _tell_unknown(path: Path, unknown: dict[str, list[str]], share: str, *, skip
 
 def _predictor(path: Path, bins: Any, out: Path | None) -> tuple[Predictor, ReadOptions]:
     """What answers, and how the run's names were read."""
+    from dglkgmix.evaluation.list_probability import FEWEST
     from dglkgmix.evaluation.model_scorer import ModelScorer
     from dglkgmix.kg.options import ReadOptions
     from dglkgmix.prediction.answers import Predictor
@@ -171,13 +169,14 @@ def _predictor(path: Path, bins: Any, out: Path | None) -> tuple[Predictor, Read
     if out is not None:
         check_ending(out)
     run = open_run(path)
-    if 0 < len(run.kg.valid) < _FEW:
+    listed = run.list_probability()
+    if listed is None:
         click.echo(
-            f"Warning: probabilities were fitted on {len(run.kg.valid)} validation triples, "
-            "too few to be taken at their word",
+            f"Warning: no probabilities: fitting them takes {FEWEST} validation facts among the "
+            "first answers of their queries",
             err=True,
         )
-    predictor = Predictor(run.kg, ModelScorer(run.model), run.calibration(), bins)
+    predictor = Predictor(run.kg, ModelScorer(run.model), listed, bins)
     return predictor, ReadOptions(**run.config.data.reading)
 
 

@@ -1,214 +1,134 @@
-"""``dglkgmix train`` in several processes: how they are started, and how they speak as one."""
+"""``dglkgmix train`` in several processes: how they start, and which one prints an error."""
 
 from __future__ import annotations
 
-import ctypes
 import logging
 import os
 import signal
 import sys
 import time
-import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-import click
-
 from dglkgmix.errors import ConfigError, DglkgmixError, PeerError
-from dglkgmix.paths import system_text
 
 if TYPE_CHECKING:
-    from dglkgmix.world import World
+    from dglkgmix.processes import Processes
 
-ARGUMENTS = "dglkgmix.arguments"
-# Set for processes that are started here: whoever starts them tells what a signal does to them.
-LAUNCHED = "DGLKGMIX_LAUNCHED"
-# Time for the process that has failed to say why, and for torchrun to end those that lost it.
+# Seconds in which the process that has failed prints why, and the launcher ends the others.
 GRACE = 5.0
-# Of Linux: the signal that a process gets when the one that has started it ends.
-_PR_SET_PDEATHSIG = 1
-_HANDLED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 
 
-class Repeatable(click.Command):
-    """A command that remembers its arguments, so that other processes can be given them."""
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """As click does."""
-        ctx.meta[ARGUMENTS] = list(args)
-        return super().parse_args(ctx, args)
-
-
-def are_to_be_started(processes: int | None) -> bool:
+def are_to_be_started(count: int | None) -> bool:
     """Whether this process is to start the others, and is none of them.
 
     Raises:
         ConfigError: fewer than one.
     """
-    if processes is not None and processes < 1:
-        raise ConfigError(f"--processes must be 1 or more, got {processes}")
-    return processes is not None and processes > 1 and "WORLD_SIZE" not in os.environ
+    if count is not None and count < 1:
+        raise ConfigError(f"--processes must be 1 or more, got {count}")
+    return count is not None and count > 1 and "WORLD_SIZE" not in os.environ
 
 
-def start(processes: int, context: click.Context, *further: str) -> int:
-    """The command of ``context``, with ``further`` options, in that many processes.
+def start(count: int, arguments: Sequence[str]) -> int:
+    """``dglkgmix`` with ``arguments`` in ``count`` processes, which share the threads.
+
+    They meet as torchrun's do: at a store of this process, through the environment.
 
     Returns:
-        the exit status of the one that failed; 0 where none has.
+        the exit status of the first that failed; 0 where none has.
 
     Raises:
         PeerError: one of them was ended by a signal.
-        KeyboardInterrupt: Ctrl-C; all of them are ended.
+        KeyboardInterrupt: Ctrl-C; all of them have ended.
     """
-    from torch.distributed.elastic.multiprocessing import SignalException
-    from torch.distributed.elastic.multiprocessing.errors import ChildFailedError
+    import torch
+    from torch.distributed import TCPStore  # type: ignore[attr-defined]
+    from torch.multiprocessing.spawn import ProcessExitedException, start_processes
 
+    store = TCPStore("127.0.0.1", 0, is_master=True, wait_for_workers=False)
+    os.environ.setdefault("GLOO_SOCKET_IFNAME", "lo")
+    os.environ.setdefault("TORCH_CPP_LOG_LEVEL", "ERROR")
+    os.environ |= {
+        "WORLD_SIZE": str(count),
+        "LOCAL_WORLD_SIZE": str(count),
+        "MASTER_ADDR": "127.0.0.1",
+        "MASTER_PORT": str(store.port),
+        "TORCHELASTIC_USE_AGENT_STORE": "True",
+        "TORCHELASTIC_RESTART_COUNT": "0",  # PyTorch 2.4 reads it
+        "OMP_NUM_THREADS": str(max(1, torch.get_num_threads() // count)),
+    }
+    # It logs whom it ends, where one line says why.
+    logging.getLogger("torch.multiprocessing.spawn").setLevel(logging.ERROR)
+    context = start_processes(_run, (arguments,), count, join=False)  # type: ignore[no-untyped-call]
     try:
-        with _quiet(), _signals_kept(), _environment(_settings(processes)):
-            _launch(processes, [*_command(context), *further])
-    except ChildFailedError as error:
-        return _status([int(failure.exitcode) for failure in error.failures.values()], processes)
-    except SignalException as error:
-        if error.sigval == signal.SIGINT:
-            raise KeyboardInterrupt from None
-        return 128 + int(error.sigval)
+        while not context.join():
+            pass
+    except ProcessExitedException as error:
+        return _status(error.exit_code, count)
+    finally:
+        for process in context.processes:
+            process.terminate()
+        for process in context.processes:
+            process.join()
     return 0
 
 
-@contextmanager
-def one_of_all(options: dict[str, Any]) -> Iterator[World]:
-    """The processes that torchrun has started, this one among them; else this one alone.
+def _run(index: int, arguments: Sequence[str]) -> None:
+    from dglkgmix.cli.main import main
 
-    All but the main one are silent, and of an error in several of them one tells.
+    # Ctrl-C ends it without a message; so does the end of its launcher, where PyTorch sends SIGINT.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    os.environ |= {"RANK": str(index), "LOCAL_RANK": str(index)}
+    sys.exit(main(arguments))
+
+
+def _status(code: int, count: int) -> int:
+    """The exit status of ``count`` processes, from that of the first that failed."""
+    if code > 0:
+        return code
+    name = signal.Signals(-code).name
+    if name == "SIGINT":
+        raise KeyboardInterrupt
+    hint = ", as the system does where memory runs out" if name == "SIGKILL" else ""
+    raise PeerError(f"one of the {count} processes was ended by {name}{hint}")
+
+
+@contextmanager
+def one_of_all(options: dict[str, Any]) -> Iterator[Processes]:
+    """The processes that were started together, this one among them; else this one alone.
+
+    The main one alone prints progress, and the first that fails an error.
 
     Raises:
         ConfigError: ``--processes`` says another number.
     """
     from dglkgmix.training.parallel import joined
 
-    if os.environ.get(LAUNCHED):
-        _follow_launcher()
-    with joined() as world, _one_voice(world):
-        if options["processes"] not in (None, world.size):
+    with joined() as processes, _one_error(processes):
+        if options["processes"] not in (None, processes.size):
             raise ConfigError(
-                f"--processes {options['processes']}, but there are {world.size}: leave it out "
-                "under torchrun, whose --nproc-per-node says how many"
+                f"--processes {options['processes']}, but there are {processes.size}: leave it "
+                "out under torchrun, whose --nproc-per-node says how many"
             )
-        if not world.main:
+        if not processes.main:
             options.update(quiet=True, tensorboard=None)
             logging.getLogger("dglkgmix").setLevel(logging.ERROR)
-        yield world
+        yield processes
 
 
 @contextmanager
-def _one_voice(world: World) -> Iterator[None]:
+def _one_error(processes: Processes) -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:
-        if not world.main:
-            sys.exit(130)
-        raise
-    except Exception as error:
-        if world.size == 1:
+        if processes.main:
             raise
+        sys.exit(130)
+    except Exception as error:
         if isinstance(error, PeerError):
             time.sleep(GRACE)
-        if not world.claims():
-            sys.exit(error.exit_status if isinstance(error, DglkgmixError) else 1)
-        raise
-
-
-def _follow_launcher() -> None:
-    """Ctrl-C ends this process without a word, and so does the end of its launcher."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
-    launcher = os.getppid()
-    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
-    if os.getppid() != launcher:  # It has ended just now.
-        sys.exit(1)
-
-
-def _command(context: click.Context) -> list[str]:
-    debug = getattr(context.obj, "debug", False)
-    return [
-        *("-m", "dglkgmix", *["--debug"] * debug),
-        *(str(context.info_name), *map(system_text, context.meta[ARGUMENTS])),
-    ]
-
-
-def _launch(processes: int, command: list[str]) -> None:
-    """As ``torchrun --standalone`` does, over the loopback interface."""
-    from torch.distributed.launcher.api import LaunchConfig, elastic_launch
-
-    config = LaunchConfig(
-        min_nodes=1,
-        max_nodes=1,
-        nproc_per_node=processes,
-        run_id=uuid.uuid4().hex,
-        rdzv_backend="c10d",
-        rdzv_endpoint="127.0.0.1:0",
-        local_addr="127.0.0.1",
-        max_restarts=0,
-        monitor_interval=0.1,
-        start_method="spawn",
-    )
-    elastic_launch(config, sys.executable)(*command)
-
-
-def _settings(processes: int) -> dict[str, str]:
-    """Environment of the processes: each has its part of the threads."""
-    import torch
-
-    settings = {
-        LAUNCHED: "1",
-        "OMP_NUM_THREADS": str(max(1, torch.get_num_threads() // processes)),
-    }
-    defaults = {"GLOO_SOCKET_IFNAME": "lo", "TORCH_CPP_LOG_LEVEL": "ERROR"}
-    return {**{k: v for k, v in defaults.items() if k not in os.environ}, **settings}
-
-
-def _status(codes: Sequence[int], processes: int) -> int:
-    """The exit status of all, from those of the processes that failed."""
-    # The launcher itself ends the others with SIGTERM.
-    first = [code for code in codes if code != -signal.SIGTERM] or codes
-    if min(first) > 0:
-        return min(first)
-    name = signal.Signals(-min(first)).name
-    hint = ", as the system does where memory runs out" if name == "SIGKILL" else ""
-    raise PeerError(f"one of the {processes} processes was ended by {name}{hint}")
-
-
-@contextmanager
-def _environment(settings: Mapping[str, str]) -> Iterator[None]:
-    before = {name: os.environ.get(name) for name in settings}
-    os.environ.update(settings)
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            if value is None:
-                os.environ.pop(name, None)
-            else:
-                os.environ[name] = value
-
-
-@contextmanager
-def _signals_kept() -> Iterator[None]:
-    """The launcher handles signals in its own way: the caller's come back afterwards."""
-    before = {number: signal.getsignal(number) for number in _HANDLED}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-
-
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """The launcher's own account of a failure is dozens of lines; the process has told why."""
-    before = logging.root.manager.disable
-    logging.disable(logging.CRITICAL)
-    try:
-        yield
-    finally:
-        logging.disable(before)
+        if processes.first_to_fail():
+            raise
+        sys.exit(error.exit_status if isinstance(error, DglkgmixError) else 1)

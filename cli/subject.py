@@ -12,6 +12,8 @@ from dglkgmix.config.settings import READING
 from dglkgmix.errors import ConfigError, DataError
 
 if TYPE_CHECKING:
+    from dglkgmix.evaluation.list_account import ListedAnswers
+    from dglkgmix.evaluation.list_probability import ListProbability
     from dglkgmix.evaluation.platt import Platt
     from dglkgmix.evaluation.rank_table import RankTable
     from dglkgmix.evaluation.scorer import Scorer
@@ -30,12 +32,14 @@ class Model:
         scorer: the model.
         ranks: of a split, by name.
         platt: the scaling as stored, or None where there is nothing to fit it on.
+        listed: the probability of ranked answers, likewise.
         sigmoid_is_probability: whether the plain σ(score) can be read as one.
     """
 
     scorer: Scorer
     ranks: Callable[[str], RankTable]
     platt: Callable[[], Platt | None]
+    listed: Callable[[], ListProbability | None]
     sigmoid_is_probability: bool
 
 
@@ -74,6 +78,15 @@ class Subject:
             bins=bins,
             false_triples=self._triples(false),
         )
+
+    def answers(self) -> ListedAnswers | None:
+        """The first answers with their probabilities; None where there is nothing to fit these."""
+        from dglkgmix.evaluation.list_account import listed_answers
+
+        fitted = None if self.model is None else self.model.listed()
+        if self.model is None or fitted is None:
+            return None
+        return listed_answers(self.model.scorer, self.kg, self.split, fitted)
 
     def _platt(self, model: Model, fit_false: Path | None) -> Platt | None:
         from dglkgmix.evaluation.assessment import fit_calibration
@@ -125,6 +138,7 @@ def _run(path: Path, options: Options) -> Subject:
         scorer=scorer,
         ranks=run.rank_table,
         platt=run.calibration,
+        listed=run.list_probability,
         sigmoid_is_probability=run.config.sigmoid_is_probability,
     )
     if options["block"] is not None:  # asked for: rank anew
@@ -146,6 +160,7 @@ def _foreign(path: Path, options: Options) -> Subject:
 
 def _baseline(options: Options) -> Subject:
     from dglkgmix.evaluation.assessment import fit_calibration
+    from dglkgmix.evaluation.list_probability import fit_on_validation
     from dglkgmix.evaluation.popularity import PopularityScorer
 
     kg, reading = _data(options, "--baseline")
@@ -155,6 +170,7 @@ def _baseline(options: Options) -> Subject:
         scorer=scorer,
         ranks=ranks,
         platt=lambda: fit_calibration(scorer, kg, ranks("valid")),
+        listed=lambda: fit_on_validation(scorer, kg),
         sigmoid_is_probability=False,
     )
     title = f"{options['baseline']} on {options['data']}"

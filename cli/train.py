@@ -20,7 +20,8 @@ from dglkgmix.cli.common import (
 )
 from dglkgmix.cli.options import flags
 from dglkgmix.cli.outputs import IN_FILE, OUT, OUT_FOLDER, NonEmpty, check_text
-from dglkgmix.config.classes import admit, is_trusting, trusting
+from dglkgmix.cli.threads import use_free_cores
+from dglkgmix.config.classes import admit
 from dglkgmix.config.settings import OPTIONS, READING, TRAINING
 from dglkgmix.errors import ConfigError, PeerError
 
@@ -28,12 +29,11 @@ if TYPE_CHECKING:
     from dglkgmix.config import Config
     from dglkgmix.files import RunFolder
     from dglkgmix.kg.graph import KnowledgeGraph
+    from dglkgmix.processes import Processes
     from dglkgmix.runs.results import Result
-    from dglkgmix.world import World
 
 
 @click.command(
-    cls=processes.Repeatable,
     epilog="Example: dglkgmix train world --strategy mixup --out runs/world-mixup",
     context_settings={"show_default": True},
 )
@@ -83,11 +83,14 @@ def train(**options: Any) -> None:
         return
     if options["out"] is None:
         raise ConfigError("--out is missing: name the folder that the run is to be written to")
+    use_free_cores()
     try:
         if processes.are_to_be_started(options["processes"]):
             sys.exit(_in_processes(options))
-        with processes.one_of_all(options) as world:
-            _train(options, world)
+        with processes.one_of_all(options) as group:
+            result = (_resume if options["resume"] else _start)(options, group)
+            if group.main:
+                _print(result, options["as_json"])
     except KeyboardInterrupt:
         click.echo(
             f"Interrupted. What was complete is kept; go on with:\n  {_resuming(options)}",
@@ -108,11 +111,12 @@ def _check_resume(options: dict[str, Any]) -> None:
 
 
 def _in_processes(options: dict[str, Any]) -> int:
-    # A run records threads, which other processes must not take over in place of their part.
+    # A run records its threads; each process is to have a part of this machine's instead.
     told = any(key.partition("=")[0].strip() == "runtime.threads" for key in options["sets"])
     further = [] if told or not options["resume"] else ["--set", "runtime.threads=auto"]
+    arguments = [*click.get_current_context().obj.arguments, *further]
     try:
-        return processes.start(options["processes"], click.get_current_context(), *further)
+        return processes.start(options["processes"], arguments)
     except PeerError as error:
         raise PeerError(f"{error}. Complete states are kept: {_resuming(options)}") from None
 
@@ -124,26 +128,13 @@ def _resuming(options: dict[str, Any]) -> str:
     return f"{command} --processes {options['processes']}" if several else command
 
 
-def _train(options: dict[str, Any], world: World) -> None:
-    from dglkgmix.training import launch
-
-    again = not options["resume"] and launch.restarted(options["out"], world)
-    if again:
-        # The same command, once more: the run has what recipe and file said.
-        options |= {"resume": True, "recipe": None, "config_file": None}
-    with trusting(again or is_trusting()):
-        result = _resume(options, world) if options["resume"] else _start(options, world)
-    if world.main:
-        _print(result, options["as_json"])
-
-
-def _start(options: dict[str, Any], world: World) -> Result:
+def _start(options: dict[str, Any], group: Processes) -> Result:
     from dglkgmix.training import launch
 
     config = _assembled(options)
-    with world.main_first():  # A data set is fetched once.
+    with group.main_first():  # A data set is fetched once.
         kg = _read(config)
-    if world.main:
+    if group.main:
         warn_of_mirrors(kg)
     observers = _observers(options)
     return launch.train(
@@ -153,26 +144,26 @@ def _start(options: dict[str, Any], world: World) -> Result:
         overwrite=options["overwrite"],
         progress=_progress(options),
         observers=observers,
-        world=world,
+        processes=group,
     )
 
 
-def _resume(options: dict[str, Any], world: World) -> Result:
+def _resume(options: dict[str, Any], group: Processes) -> Result:
     """Go on; from the start where an earlier call was killed before it had written the inputs."""
     from dglkgmix.runs import run_files
     from dglkgmix.training import launch
 
-    begun = world.agreed((options["out"] / "manifest.json").exists())
+    begun = group.gathered((options["out"] / "manifest.json").exists())[0]
     if options["source"] and not begun:
         _progress(options).message("Nothing to resume yet: starting from the beginning")
-        return _start(options, world)
-    with launch.opened(options["out"], world) as folder:
-        if options["source"] and not world.agreed(folder.has(run_files.CONFIG)):
+        return _start(options, group)
+    with launch.opened(options["out"], group) as folder:
+        if options["source"] and not group.gathered(folder.has(run_files.CONFIG))[0]:
             _progress(options).message("Nothing to resume yet: starting from the beginning")
             config = _assembled(options)
-            return _go_on(options, folder, _read(config), config, world)
+            return _go_on(options, folder, _read(config), config, group)
         config = _stored(options, folder)
-        return _go_on(options, folder, run_files.read_graph(folder), config, world)
+        return _go_on(options, folder, run_files.read_graph(folder), config, group)
 
 
 def _go_on(
@@ -180,7 +171,7 @@ def _go_on(
     folder: RunFolder,
     kg: KnowledgeGraph,
     config: Config,
-    world: World,
+    group: Processes,
 ) -> Result:
     from dglkgmix.training import launch
 
@@ -190,7 +181,7 @@ def _go_on(
         config,
         progress=_progress(options),
         observers=_observers(options),
-        world=world,
+        processes=group,
     )
 
 

@@ -8,6 +8,7 @@ import click
 
 from dglkgmix.cli.common import emit_json, json_option, printable, source_options
 from dglkgmix.cli.outputs import OUT_FOLDER, NonEmpty, check_text, overwrite_option
+from dglkgmix.cli.threads import use_free_cores
 from dglkgmix.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -66,6 +67,7 @@ def tune(source: str | None, space: str, **options: Any) -> None:
       training.lr = { low = 1e-4, high = 1e-2, log = true }
       model.input_dropout = [0.1, 0.2, 0.3]
     """  # noqa: D301 - click reads the backspace
+    use_free_cores()
     from dglkgmix.experiments.space import space_text
 
     text = space_text(space)

@@ -13,8 +13,8 @@ from typing import Any
 import torch
 import torch.distributed as dist
 
+from dglkgmix.processes import Processes
 from dglkgmix.training.parallel import connected
-from dglkgmix.world import Processes
 
 # Imported once, in the process that all others are forked from.
 LIBRARY = ["torch", "dglkgmix.training.launch", "dglkgmix.runs.run"]
@@ -22,7 +22,7 @@ SECONDS = 120
 
 
 def together(size: int, function: Callable[..., Any], *args: Any) -> list[Any]:
-    """What ``function(world, *args)`` returns in each of ``size`` processes; plain values."""
+    """What ``function(processes, *args)`` returns in each of ``size`` processes; plain values."""
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(LIBRARY)
     with tempfile.TemporaryDirectory() as folder:
@@ -52,7 +52,7 @@ def _one(
     store.set_timeout(timedelta(seconds=SECONDS))
     try:
         with connected(store, index, size):
-            found = function(Processes(store, index, size, neighbours=size), *args)
+            found = function(Processes(index, size, size, store), *args)
             queue.put((index, found))
     except BaseException:
         queue.put((index, _Failure(traceback.format_exc())))

@@ -35,7 +35,7 @@ LAYERS = {
     "dglkgmix.datasets": 0,
     "dglkgmix.kg": 1,
     "dglkgmix.sampling": 2,
-    "dglkgmix.world": 2,
+    "dglkgmix.processes": 2,
     "dglkgmix.losses": 3,
     "dglkgmix.kernels": 4,
     "dglkgmix.models": 5,

@@ -41,7 +41,9 @@ class TopK(NamedTuple):
         tails: (n, k) object, names as in ``classes_``; None where fewer than k were left. With k
             above the number of entities E there are E columns, all the answers there are.
         scores: (n, k) float, NaN there.
-        probabilities: (n, k) float, calibrated; NaN there, and everywhere without validation.
+        probabilities: (n, k) float, that the answer is among held-out facts of its query: a lower
+            bound of that it is true. NaN there, for facts of ``fit``, after the first 20 other
+            answers, and everywhere with too few held-out triples to fit it.
     """
 
     tails: Array
@@ -145,9 +147,11 @@ class KGCompleter(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return found
 
     def predict_proba(self, X: Any) -> Array:
-        """Probability (n, E) that each triple holds, by Platt scaling on the held-out triples.
+        """Probability (n, E) of each triple against a random false one, by Platt scaling.
 
-        A query may have many true tails: rows do not sum to 1.
+        Fitted on held-out triples and as many false ones. The best answers of a query are no random
+        ones, and fewer of them are true than it says: for these use :meth:`top_k`. A query may have
+        many true tails: rows do not sum to 1.
 
         Raises:
             ConfigError: there were no held-out triples (``validation=0``).
@@ -173,6 +177,7 @@ class KGCompleter(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             raise ConfigError(f"k must be at least 1, not {k}: it is the number of answers")
         shape = len(heads), min(k, len(self.classes_))
         tails, values = np.full(shape, None, dtype=object), np.full(shape, np.nan)
+        chances, listed = np.full(shape, np.nan), self.run_.list_probability()
         for rows, block in self._blocks(heads, relations):
             scores = torch.from_numpy(block)
             if new_only:
@@ -183,8 +188,10 @@ class KGCompleter(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             left = np.isfinite(best)
             tails[rows][left] = self.classes_[places[left]]
             values[rows][left] = best[left]
-        platt = self.run_.calibration()
-        chances = np.full_like(values, np.nan) if platt is None else platt.probability(values)
+            if listed is not None:
+                asked = self.run_.kg, heads[rows], relations[rows]
+                found = np.take_along_axis(listed.of_entities(*asked, scores), places, 1)
+                chances[rows] = np.where(left, found, np.nan)
         return TopK(tails, values, chances)
 
     def rank(self, X: Any, y: Any = None) -> Array:

@@ -13,7 +13,10 @@ if TYPE_CHECKING:
 
 
 def account(
-    table: RankTable, bins: DegreeBins, calibration: dict[str, Any] | None = None
+    table: RankTable,
+    bins: DegreeBins,
+    calibration: dict[str, Any] | None = None,
+    shortlist: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Everything there is to say of one model on one split, unrounded.
 
@@ -22,11 +25,13 @@ def account(
         bins: bins of the tail-relation degree.
         calibration: what :func:`dglkgmix.evaluation.calibration.report` found, where the model's
             scores of false triples are at hand.
+        shortlist: what :meth:`dglkgmix.evaluation.list_account.ListedAnswers.account` found, where
+            there are probabilities of ranked answers.
 
     Returns:
         ``overall``, ``directions.{head,tail}`` and ``bins.<name>``, each with mrr, mr, hits@1,
-        hits@3, hits@10, amri and queries; ``ece.{overall,<name>}``, the paper's; and
-        ``calibration``. A group without queries has ``queries`` 0 and None for the rest.
+        hits@3, hits@10, amri and queries; ``ece.{overall,<name>}``, the paper's; ``calibration``
+        and ``shortlist``. A group without queries has ``queries`` 0 and None for the rest.
     """
     return {
         "overall": metrics.overall(table),
@@ -34,4 +39,5 @@ def account(
         "bins": metrics.by_bin(table, bins),
         "ece": degree_ece(table, bins),
         "calibration": calibration,
+        "shortlist": shortlist,
     }

@@ -8,7 +8,7 @@ from dglkgmix.evaluation.ranking import BLOCK, rank
 from dglkgmix.evaluation.scorer import Scorer
 from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.kg.index import TripleIndex
-from dglkgmix.world import ALONE, World
+from dglkgmix.processes import ALONE, Processes
 
 
 def rank_split(
@@ -18,13 +18,13 @@ def rank_split(
     block: int | None = None,
     *,
     known: TripleIndex | None = None,
-    world: World = ALONE,
+    processes: Processes = ALONE,
 ) -> RankTable:
     """The rank table of ``split`` under ``scorer``.
 
     Filtered by ``known`` triples, both directions; None is those of all splits.
     At most ``block`` scores are held at once; None is :data:`~dglkgmix.evaluation.ranking.BLOCK`.
-    With several processes in ``world`` each ranks a part, and all get the whole table.
+    Of several ``processes`` each ranks a part, and all get the whole table.
 
     Raises:
         NumericError: a score is not finite.
@@ -33,5 +33,5 @@ def rank_split(
     queries = evaluation_queries(kg, split)
     held = BLOCK if block is None else block
     known = kg.known_index if known is None else known
-    found = rank(scorer, queries, known, block=held, candidates=kg.node_types, world=world)
+    found = rank(scorer, queries, known, block=held, candidates=kg.node_types, processes=processes)
     return RankTable.from_ranks(kg, queries, found)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING
 
 import torch
@@ -19,7 +20,7 @@ from dglkgmix.evaluation.grouping import Pairs
 from dglkgmix.evaluation.known_answers import KnownAnswers
 from dglkgmix.evaluation.queries import EvalQueries
 from dglkgmix.evaluation.scorer import Scorer
-from dglkgmix.world import ALONE, World
+from dglkgmix.processes import ALONE, Processes
 
 if TYPE_CHECKING:
     from dglkgmix.kg.index import TripleIndex
@@ -59,7 +60,7 @@ def rank(
     *,
     block: int = BLOCK,
     candidates: Tensor | None = None,
-    world: World = ALONE,
+    processes: Processes = ALONE,
 ) -> Ranks:
     """Rank the answer of each query among the entities that are not known answers themselves.
 
@@ -72,7 +73,7 @@ def rank(
         known: every known triple, both directions; each is removed once, the answer never.
         block: scores held at once (and as many comparisons).
         candidates: (E,) node types; only entities of the answer's type are its rivals.
-        world: processes that have this model and call with the same arguments; each ranks its
+        processes: those that have this model and call with the same arguments; each ranks its
             part of the queries, and all get all ranks.
 
     Raises:
@@ -82,7 +83,7 @@ def rank(
     if block < 1:
         raise ConfigError(f"block must be at least 1, not {block}: it is the scores held at once")
     with torch.no_grad():
-        return _Counter(scorer, queries, known, block, candidates).ranks(world)
+        return _Counter(scorer, queries, known, block, candidates).ranks(processes)
 
 
 class _Counter:
@@ -103,15 +104,15 @@ class _Counter:
         self.above, self.at_least, self.removed = torch.zeros((3, len(queries)), dtype=torch.long)
         self.verdict: Tensor | None = None
 
-    def ranks(self, world: World) -> Ranks:
-        pairs = Pairs.group(self.queries)
-        with world.together():
-            for run in world.deal(pairs.blocks(RUN)):
+    def ranks(self, processes: Processes) -> Ranks:
+        runs = Pairs.group(self.queries).blocks(RUN)
+        with processes.together():
+            for run in islice(runs, processes.index, None, processes.size):
                 query = self.scorer.query(run.heads, run.relations)
                 rows = zip(run.blocks(self.rows), torch.split(query, self.rows), strict=True)
                 for block, part in rows:
                     self._count(block, part)
-        world.add_up(self.score, self.above, self.at_least, self.removed)
+        processes.add_up(self.score, self.above, self.at_least, self.removed)
         # Known answers were taken off with the answer among them, where it is known; it stays.
         q = self.queries
         own = self.known.contains(q.heads, q.relations, q.answers).long()

@@ -116,7 +116,7 @@ def _group(account: Mapping[str, Any], label: str) -> Mapping[str, Any]:
 
 def answer(run: Run) -> list[Answered]:
     """What ``run`` answers to the demonstration's questions."""
-    predictor = Predictor(run.kg, ModelScorer(run.model), run.calibration())
+    predictor = Predictor(run.kg, ModelScorer(run.model), run.list_probability())
     return [
         Answered(question, _new_answers(run.kg, predictor, head, relation))
         for question, head, relation in QUESTIONS

@@ -20,7 +20,7 @@ from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.runs.run import Run
 
 # One more whenever the content of a summary changes: those of an earlier one are made anew.
-FORMAT = 3
+FORMAT = 4
 
 
 def summarise(run: Run, bins: Sequence[int], distances: bool) -> dict[str, Any]:

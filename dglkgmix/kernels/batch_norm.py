@@ -1,10 +1,7 @@
-"""Batch norm with habits of its own: single rows, passes that leave the statistics alone, and
-batches that several processes share.
+"""BatchNorm1d whose running statistics can be frozen, and averaged over processes.
 
 A pass of a single row is normalised with the running statistics, and a pass of mixed queries
-uses its own batch's statistics without entering the running ones (method, KG-Mixup 7). Where
-processes train together, a batch is the rows of all of them: its statistics are pooled, forward
-and backward, so that they and the gradients are those of one process.
+uses its own batch's statistics without entering the running ones (method, KG-Mixup 7).
 """
 
 from __future__ import annotations
@@ -12,12 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from dglkgmix.kernels.pool import Pool, pooled
-from dglkgmix.world import ALONE, World
+from dglkgmix.processes import Processes
 
 
 class BatchNorm(nn.BatchNorm1d):
@@ -27,7 +22,6 @@ class BatchNorm(nn.BatchNorm1d):
 
     Attributes:
         frozen: whether the running statistics stay as they are.
-        world: the processes whose rows make up a batch.
     """
 
     running_mean: Tensor
@@ -37,12 +31,6 @@ class BatchNorm(nn.BatchNorm1d):
     def __init__(self, channels: int) -> None:
         super().__init__(channels)
         self.frozen = False
-        self.world: World = ALONE
-
-    @property
-    def shared(self) -> bool:
-        """Whether a pass now is a part of one that other processes have the rest of."""
-        return self.training and self.world.size > 1
 
     def uses_batch(self, rows: int) -> bool:
         """Whether a pass of so many rows is normalised with its own statistics."""
@@ -71,8 +59,6 @@ class BatchNorm(nn.BatchNorm1d):
 
     def forward(self, values: Tensor) -> Tensor:
         """Normalise (B, C) or (B, C, L)."""
-        if self.shared:
-            return self._normalised_together(values)
         if not self.uses_batch(values.shape[0]):
             return self._normalised(values, *self.remembered)
         if self.frozen:
@@ -85,30 +71,6 @@ class BatchNorm(nn.BatchNorm1d):
         own = mean is None or factor is not None
         affine = (self.weight, self.bias)
         return functional.batch_norm(values, mean, var, *affine, own, factor or 0.0, self.eps)
-
-    def _normalised_together(self, values: Tensor) -> Tensor:
-        over = [0, *range(2, values.dim())]
-        wide = values.double()
-        sums = torch.cat([wide.sum(over), wide.square().sum(over)])
-        count = values.numel() // values.shape[1]
-        mean, variance = self.of_pool(pooled(self.world, sums, rows=len(values), count=count))
-        shape = (1, -1, *[1] * (values.dim() - 2))
-        scale = self.weight * torch.rsqrt(variance + self.eps)
-        normed = (values - mean.view(shape)) * scale.view(shape) + self.bias.view(shape)
-        return normed.to(values.dtype)
-
-    def of_pool(self, pool: Pool) -> tuple[Tensor, Tensor]:
-        """Mean and variance (C,) of what is pooled as sums of values and of squares, (2C,).
-
-        A batch with a single row in all processes together has those that run.
-        """
-        if not pool.several:
-            return self.remembered
-        mean, second = pool.means.chunk(2)
-        variance = (second - mean.square()).clamp(min=0)
-        if not self.frozen:
-            self.observe(mean, variance * pool.unbiased)
-        return mean.to(self.running_mean), variance.to(self.running_var)
 
 
 @contextmanager
@@ -125,8 +87,10 @@ def frozen_statistics(module: nn.Module) -> Iterator[None]:
             norm.frozen = frozen
 
 
-def share_statistics(module: nn.Module, world: World) -> None:
-    """From now on every batch norm in ``module`` pools its batches over all processes."""
+def average_statistics(module: nn.Module, processes: Processes) -> None:
+    """Replace the running statistics of every batch norm by their means over all processes."""
     for part in module.modules():
         if isinstance(part, BatchNorm):
-            part.world = world
+            processes.add_up(part.running_mean, part.running_var)
+            part.running_mean /= processes.size
+            part.running_var /= processes.size

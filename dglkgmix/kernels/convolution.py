@@ -15,7 +15,6 @@ from torch import Tensor, nn
 from dglkgmix.kernels.batch_norm import BatchNorm
 from dglkgmix.kernels.dropout import Dropout, draw_mask
 from dglkgmix.kernels.patches import moments_of, patches_of
-from dglkgmix.kernels.pool import pooled
 
 
 class NormedConvolution(nn.Module):
@@ -53,8 +52,6 @@ class NormedConvolution(nn.Module):
     def _statistics(self, weight: Tensor, patches: Tensor) -> tuple[Tensor, Tensor]:
         """Mean and variance (F,) of every filter's output, over the batch or as remembered."""
         norm, count = self.norm, patches.shape[0] * patches.shape[2]
-        if norm.shared:
-            return self._joint_statistics(weight, patches, count)
         if not norm.uses_batch(patches.shape[0]):
             return norm.remembered
         centre, products = moments_of(patches)  # (k²,), (k², k²)
@@ -64,15 +61,6 @@ class NormedConvolution(nn.Module):
         if not norm.frozen:
             norm.observe(mean, variance * (count / (count - 1)))
         return mean, variance
-
-    def _joint_statistics(
-        self, weight: Tensor, patches: Tensor, count: int
-    ) -> tuple[Tensor, Tensor]:
-        """Mean and variance (F,) over the patches of all processes."""
-        centre, products = (moment.double() for moment in moments_of(patches))
-        weight = weight.double()
-        sums = count * torch.cat([weight @ centre, ((weight @ products) * weight).sum(1)])
-        return self.norm.of_pool(pooled(self.norm.world, sums, rows=len(patches), count=count))
 
     def _thinned(self, weight: Tensor, shift: Tensor, batch: int) -> tuple[Tensor, Tensor]:
         """Filters (B, F, k²) and shifts (B, F) of every row, its dropped maps at zero."""

@@ -114,9 +114,8 @@ class Degrees:
 
     @cached_property
     def _pair_degrees(self) -> Tensor:
-        from dglkgmix.kg.heterograph import typed_in_degrees
-
-        return typed_in_degrees(self._edge_pairs, len(self.pair_keys))
+        # Not by DGL, whose import takes longer than a prediction.
+        return torch.bincount(self._edge_pairs, minlength=len(self.pair_keys))
 
     @cached_property
     def _loop_keys(self) -> Tensor:

@@ -213,7 +213,7 @@ class KnowledgeGraph:
     @cached_property
     def known_index(self) -> TripleIndex:
         """Triples of all splits by query, both directions: what filtered ranking leaves out."""
-        return self._index_of(self.train, self.valid, self.test)
+        return self.index_of(self.train, self.valid, self.test)
 
     @cached_property
     def steering_index(self) -> TripleIndex:
@@ -221,9 +221,10 @@ class KnowledgeGraph:
 
         Early stopping, selection, search and the fit of probabilities must not know the test split.
         """
-        return self._index_of(self.train, self.valid)
+        return self.index_of(self.train, self.valid)
 
-    def _index_of(self, *splits: Tensor) -> TripleIndex:
+    def index_of(self, *splits: Tensor) -> TripleIndex:
+        """Some triples, (N, 3) each, by query, both directions."""
         rows = torch.cat(splits)
         both = torch.cat([rows, self.reciprocate(rows, self.num_relations)])
         return TripleIndex.build(both, self.num_entities, self.num_query_relations)

@@ -9,8 +9,9 @@ import torch
 from torch import Tensor
 
 from dglkgmix.errors import ConfigError, NumericError
-from dglkgmix.evaluation.platt import Platt
+from dglkgmix.evaluation.list_probability import ListProbability
 from dglkgmix.evaluation.scorer import Scorer
+from dglkgmix.evaluation.shortlist import candidates as candidates_of
 from dglkgmix.kg.degrees import DegreeBins
 
 if TYPE_CHECKING:
@@ -55,8 +56,9 @@ class Answer:
     Attributes:
         name: of the entity or relation.
         score: the model's.
-        probability: that the triple is true, calibrated where half of all triples are; None where
-            the model has no calibration.
+        probability: that it is among the held-out facts of its query, which is a lower bound of
+            that it is true. None for facts of train and valid, after the query's first 20
+            candidates, for relations, and where there were too few validation triples to fit it.
         degree: training triples of the query's relation into the predicted entity; for a relation
             asked for, into the given tail.
         bin: of the degree.
@@ -93,7 +95,7 @@ class Predictor:
     Args:
         kg: the graph that the scorer was trained on.
         scorer: the model.
-        platt: turns scores into probabilities; None leaves them out.
+        listed: the probability of ranked answers; None leaves it out.
         bins: of the degrees that come with every answer.
     """
 
@@ -101,10 +103,10 @@ class Predictor:
         self,
         kg: KnowledgeGraph,
         scorer: Scorer,
-        platt: Platt | None = None,
+        listed: ListProbability | None = None,
         bins: DegreeBins | None = None,
     ) -> None:
-        self.kg, self.scorer, self.platt = kg, scorer, platt
+        self.kg, self.scorer, self.listed = kg, scorer, listed
         self.bins = bins or DegreeBins()
         self._trained = {
             "entity": torch.bincount(kg.edges[:, 2], minlength=kg.num_entities) > 0,
@@ -132,7 +134,8 @@ class Predictor:
         known = self._known(candidates)
         allowed = self._allowed(candidates)
         best = _best(scores, allowed & ~known if new_only else allowed, top)
-        answers = self._answers(candidates, best, scores[best], known[best])
+        chances = self._probabilities(candidates, scores)[best]
+        answers = self._answers(candidates, best, scores[best], known[best], chances)
         return Prediction(query, answers, self._warnings(query))
 
     def _candidates(self, query: Query) -> _Candidates:
@@ -169,27 +172,28 @@ class Predictor:
 
     def _allowed(self, candidates: _Candidates) -> Tensor:
         """(C,) bool: of a node type that the relation leads to in training."""
-        types = self.kg.node_types
-        everything = torch.ones(max(len(candidates.relations), len(candidates.tails))).bool()
-        if candidates.asked == "relation" or types is None:
-            return everything
-        tails = self.kg.edges[self.kg.edges[:, 1] == candidates.relations, 2]
-        return torch.isin(types, types[tails]) if len(tails) else everything
+        if candidates.asked == "relation":
+            return torch.ones(len(candidates.relations), dtype=torch.bool)
+        return candidates_of(self.kg, candidates.relations)[0]
 
     def _answers(
-        self, candidates: _Candidates, best: Tensor, scores: Tensor, known: Tensor
+        self,
+        candidates: _Candidates,
+        best: Tensor,
+        scores: Tensor,
+        known: Tensor,
+        chances: Tensor,
     ) -> list[Answer]:
         kind = "relation" if candidates.asked == "relation" else "entity"
         names = self.kg.relations if kind == "relation" else self.kg.entities
         relations, tails = candidates.relations, candidates.tails
         columns = (relations[best], tails) if kind == "relation" else (relations, tails[best])
         degrees = self.kg.degrees.tail_relation(columns[1], columns[0])
-        chances = self._probabilities(scores)
         return [
             Answer(
                 name=names[index],
                 score=float(scores[place]),
-                probability=chances[place],
+                probability=None if chances[place].isnan() else float(chances[place]),
                 degree=int(degrees[place]),
                 bin=self.bins.names[int(self.bins.assign(degrees[place]))],
                 known=bool(known[place]),
@@ -198,10 +202,13 @@ class Predictor:
             for place, index in enumerate(best.tolist())
         ]
 
-    def _probabilities(self, scores: Tensor) -> list[float | None]:
-        if self.platt is None:
-            return [None] * len(scores)
-        return [float(p) for p in self.platt.probability(scores.numpy())]
+    def _probabilities(self, candidates: _Candidates, scores: Tensor) -> Tensor:
+        """(C,), NaN where there is none."""
+        if self.listed is None or candidates.asked == "relation":
+            return torch.full((len(scores),), torch.nan)
+        head = torch.tensor([candidates.head])
+        found = self.listed.of_entities(self.kg, head, candidates.relations, scores[None])
+        return torch.from_numpy(found[0])
 
     def _warnings(self, query: Query) -> list[str]:
         found = []

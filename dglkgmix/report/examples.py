@@ -20,7 +20,7 @@ QUANTILES = (0.25, 0.75)
 
 @dataclass(frozen=True)
 class Guess:
-    """One of the best answers: its calibrated probability, where there is a calibration."""
+    """One of the best answers: its probability as a ranked answer, where there is one."""
 
     name: str
     probability: float | None
@@ -47,7 +47,7 @@ class Example:
 def find_examples(subject: Subject, bins: DegreeBins) -> list[Example]:
     """An easy and a hard query of every bin that has any, in the order of the bins."""
     run = subject.run
-    predictor = Predictor(run.kg, ModelScorer(run.model), run.calibration(), bins)
+    predictor = Predictor(run.kg, ModelScorer(run.model), run.list_probability(), bins)
     groups = bin_of(subject.table, bins)
     return [
         _example(subject, predictor, row, name)

@@ -146,8 +146,31 @@ def relation_section(subjects: Subjects) -> Section:
 
 
 def calibration_section(subjects: Subjects, bins: DegreeBins) -> Section:
-    """Probabilities before and after scaling, then the paper's error over degree bins."""
+    """Ranked answers, scaled scores, then the paper's error over degree bins."""
     blocks: list[Block] = []
+    listed = [s for s in subjects if s.account["shortlist"] is not None]
+    if listed:
+        points = {s.name: _bands(s) for s in listed}
+        blocks += [
+            Text(
+                "Probabilities of ranked answers: of the first ten answers of each query that "
+                "neither train nor valid hold, how many does the split hold? Each has a "
+                "probability that was fitted on validation queries, and a fact that nobody "
+                "recorded counts as wrong: it is a lower bound."
+            ),
+            Row(
+                (
+                    picture(
+                        "shortlist",
+                        reliability.draw_reliability(points),
+                        "Probabilities of ranked answers",
+                        reliability.describe_reliability(points),
+                        "In bands of equal width; above the dashed line more answers are true.",
+                    ),
+                    Grid(tables.shortlist_table(listed, bins)),
+                )
+            ),
+        ]
     odd = ", ".join(s.name for s in subjects if not s.run.config.sigmoid_is_probability)
     warning = f"Before scaling, σ(score) is no probability for: {odd}." if odd else ""
     scaled = [s for s in subjects if s.diagram]
@@ -155,8 +178,9 @@ def calibration_section(subjects: Subjects, bins: DegreeBins) -> Section:
         first, *others = best_first(scaled)
         blocks += [
             Text(
-                "Are eight of ten triples with probability 0.8 true? Measured on true triples and "
-                "as many false ones, before and after Platt scaling that was fitted on validation "
+                "Each triple against a random candidate, as in triple classification: are eight of "
+                "ten with probability 0.8 true? Measured on true triples and as many random false "
+                "ones, before and after Platt scaling that was fitted on validation "
                 "triples. All three errors are best at 0."
             ),
             Grid(tables.scaling_table(scaled), warning),
@@ -183,9 +207,8 @@ def examples_section(subjects: Subjects, bins: DegreeBins) -> Section:
         Text(
             f"{best}From every degree bin one query that it finds easy and one that it finds "
             "hard (the quarter points of its ranks there), with its first guesses. Other answers "
-            "that are known already are left out. Percentages tell a fact from a random false one "
-            f"(see Calibration), not from its rivals here: several answers may have "
-            f"{tables.percent(0.99)}."
+            "that are known already are left out. Percentages are the chance that an answer is "
+            "among the held-out facts of its query, a lower bound (see Calibration)."
         ),
         Queries(find_examples(first, bins)),
         *(Fold(f"The same for {s.name}", (Queries(find_examples(s, bins)),)) for s in others),
@@ -277,6 +300,14 @@ def _panels(subject: Subject) -> Row:
             ),
         )
     )
+
+
+def _bands(subject: Subject) -> list[reliability.Point]:
+    return [
+        reliability.Point(part["probability"], part["precision@10"], part["answers"])
+        for part in subject.account["shortlist"]["bands"].values()
+        if part["answers"]
+    ]
 
 
 def _scaling(subject: Subject, bins: DegreeBins) -> Row:

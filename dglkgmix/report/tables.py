@@ -206,6 +206,22 @@ def scaling_table(subjects: Sequence[Subject]) -> Table:
     return Table((*head, "scale", "offset"), _rows(rows))
 
 
+def shortlist_table(subjects: Sequence[Subject], bins: DegreeBins) -> Table:
+    """The first ten answers of each query, overall and by degree bin."""
+    keys = ("probability", "precision@10", "precision@1", "ece", "brier", "brier_base")
+    rows = []
+    for s in subjects:
+        shortlist = s.account["shortlist"]
+        groups = {"overall": shortlist["overall"]}
+        groups |= {readable(name): shortlist["bins"][name] for name in bins.names}
+        for name, part in groups.items():
+            cells = [Cell(f"{part['answers']:,}", ("number",))]
+            cells += [Cell(number(part[key]), ("number",)) for key in keys]
+            rows.append([run_cell(s), Cell(name, ("name",)), *cells])
+    head = ("run", "degree", "answers", "probability", "true", "true at\nplace 1", "ECE")
+    return Table((*head, "Brier score", "of the share\nof true ones"), _rows(rows), labels=2)
+
+
 def training_table(subjects: Sequence[Subject]) -> Table:
     """Epochs, steps and time of every stage."""
     rows = []

@@ -12,6 +12,8 @@ from torch import Tensor
 from dglkgmix.config.goal import MRR
 from dglkgmix.evaluation.account import account
 from dglkgmix.evaluation.assessment import assess_calibration, fit_calibration
+from dglkgmix.evaluation.list_account import listed_answers
+from dglkgmix.evaluation.list_probability import ListProbability, fit_on_validation
 from dglkgmix.evaluation.metrics import overall
 from dglkgmix.evaluation.model_scorer import ModelScorer
 from dglkgmix.evaluation.platt import Platt
@@ -22,9 +24,9 @@ from dglkgmix.files import RunFolder
 from dglkgmix.kg.degrees import DegreeBins
 from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.models.link_predictor import LinkPredictor
+from dglkgmix.processes import ALONE, Processes
 from dglkgmix.runs import checkpoint, run_files
 from dglkgmix.runs.history import Row, to_csv
-from dglkgmix.world import ALONE, World
 
 Weights = dict[str, Tensor]
 EVALUATED = ("valid", "test")
@@ -116,7 +118,7 @@ def write_results(
     block: int,
     coverage: dict[str, int],
     select: str = MRR,
-    world: World = ALONE,
+    processes: Processes = ALONE,
 ) -> Result:
     """Evaluate the selected ``model`` on both splits and store everything.
 
@@ -129,17 +131,21 @@ def write_results(
     folder.write(run_files.HISTORY, to_csv(history))
     scorer = ModelScorer(model)
     tables = {
-        split: rank_split(scorer, kg, split, block, world=world)
+        split: rank_split(scorer, kg, split, block, processes=processes)
         for split in EVALUATED
         if len(kg.split(split))
     }
     for split, table in tables.items():
         folder.write(run_files.ranks_name(split), table.to_bytes())
     platt = fit_calibration(scorer, kg, tables["valid"]) if "valid" in tables else None
-    accounts = {s: split_account(scorer, kg, s, table, platt=platt) for s, table in tables.items()}
+    listed = fit_on_validation(scorer, kg)
+    accounts = {
+        s: split_account(scorer, kg, s, table, platt=platt, listed=listed)
+        for s, table in tables.items()
+    }
     popularity = None
     if tables:
-        ranked = rank_split(PopularityScorer(kg), kg, [*tables][-1], block, world=world)
+        ranked = rank_split(PopularityScorer(kg), kg, [*tables][-1], block, processes=processes)
         popularity = overall(ranked)["mrr"]
     result = Result(
         run=str(folder.path),
@@ -155,6 +161,7 @@ def write_results(
     metrics["selection"] = {"by": select, "value": selection.goal}
     metrics["coverage"] = coverage
     metrics["platt"] = None if platt is None else asdict(platt)
+    metrics["shortlist"] = None if listed is None else listed.to_dict()
     folder.write(run_files.METRICS, json.dumps(metrics, indent=1, allow_nan=False).encode())
     return result
 
@@ -166,11 +173,14 @@ def split_account(
     table: RankTable,
     *,
     platt: Platt | None,
+    listed: ListProbability | None,
     bins: DegreeBins | None = None,
 ) -> dict[str, Any]:
-    """The account of ``split``, its calibration included where ``platt`` was fitted."""
+    """The account of ``split``, with calibration and shortlist where these were fitted."""
     bins = bins or DegreeBins()
-    if platt is None:
-        return account(table, bins)
-    calibration = assess_calibration(scorer, kg, split, table, platt=platt, bins=bins)
-    return account(table, bins, calibration)
+    calibration = shortlist = None
+    if platt is not None:
+        calibration = assess_calibration(scorer, kg, split, table, platt=platt, bins=bins)
+    if listed is not None and (answers := listed_answers(scorer, kg, split, listed)) is not None:
+        shortlist = answers.account(bins)
+    return account(table, bins, calibration, shortlist)

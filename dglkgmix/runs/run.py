@@ -14,6 +14,7 @@ from dglkgmix.config import Config
 from dglkgmix.config.classes import is_trusting, trusting
 from dglkgmix.errors import CheckpointError, ConfigError
 from dglkgmix.evaluation.assessment import fit_calibration
+from dglkgmix.evaluation.list_probability import ListProbability, fit_on_validation
 from dglkgmix.evaluation.model_scorer import ModelScorer
 from dglkgmix.evaluation.platt import Platt
 from dglkgmix.evaluation.rank_split import rank_split
@@ -145,7 +146,10 @@ class Run:
         return rank_split(scorer, self.kg, split, self.config.runtime.block)
 
     def calibration(self) -> Platt | None:
-        """Platt scaling as stored, else fitted now; None where there is no validation split."""
+        """Platt scaling against random false triples, as stored, else fitted now.
+
+        None where there is no validation split.
+        """
         if self.finished:
             stored = self.metrics["platt"]
             return None if stored is None else Platt(**stored)
@@ -153,10 +157,21 @@ class Run:
             return None
         return fit_calibration(ModelScorer(self.model), self.kg, self.rank_table("valid"))
 
+    def list_probability(self) -> ListProbability | None:
+        """The probability of ranked answers, as stored, else (as in runs of 0.1.0) fitted now.
+
+        None where the validation split is missing or too small.
+        """
+        if self.finished and "shortlist" in self.metrics:
+            stored = self.metrics["shortlist"]
+            return None if stored is None else ListProbability.from_dict(stored)
+        return fit_on_validation(ModelScorer(self.model), self.kg)
+
     def account(self, split: str = "test", bins: DegreeBins | None = None) -> dict[str, Any]:
         """What ``dglkgmix evaluate --json`` prints of ``split``."""
         table, scorer = self.rank_table(split), ModelScorer(self.model)
-        return split_account(scorer, self.kg, split, table, platt=self.calibration(), bins=bins)
+        platt, listed = self.calibration(), self.list_probability()
+        return split_account(scorer, self.kg, split, table, platt=platt, listed=listed, bins=bins)
 
     def _weights(self) -> tuple[dict[str, torch.Tensor], str]:
         """The selected weights; of an interrupted run, the best of its last complete state."""

@@ -32,9 +32,12 @@ MODEL = "model.safetensors"
 HISTORY = "history.csv"
 METRICS = "metrics.json"
 STATE = "last/state.safetensors"
-# Which torchrun has begun the run, where one has.
-JOB = "last/job"
 SPLITS = ("train", "valid", "test")
+_NAMES = {"name": pa.large_string()}
+_TRIPLES = {
+    **dict.fromkeys(("head", "relation", "tail"), pa.int64()),
+    "split": pa.string(),
+}
 
 
 def ranks_name(split: str) -> str:
@@ -80,13 +83,13 @@ def read_graph(folder: RunFolder) -> KnowledgeGraph:
     Raises:
         CheckpointError: a file that is missing, damaged or does not fit the others.
     """
-    entities = _read(folder, ENTITIES, ["name"])
-    triples = _read(folder, TRIPLES, ["head", "relation", "tail", "split"])
+    entities = _read(folder, ENTITIES, _NAMES)
+    triples = _read(folder, TRIPLES, _TRIPLES)
     try:
         return KnowledgeGraph(
-            Vocabulary(entities.column("name").to_pylist(), "entity"),
+            Vocabulary(entities.column("name").combine_chunks(), "entity"),
             read_vocabulary(folder, "relation"),
-            *[_split_rows(triples, name) for name in SPLITS],
+            *_split_rows(triples),
             **_node_types(entities),
         )
     except (DataError, OutOfRangeError) as error:
@@ -96,7 +99,7 @@ def read_graph(folder: RunFolder) -> KnowledgeGraph:
 def read_vocabulary(folder: RunFolder, kind: str) -> Vocabulary:
     """The names of a run's entities or relations; ``kind`` is "entity" or "relation"."""
     name = ENTITIES if kind == "entity" else RELATIONS
-    return Vocabulary(_read(folder, name, ["name"]).column("name").to_pylist(), kind)
+    return Vocabulary(_read(folder, name, _NAMES).column("name").combine_chunks(), kind)
 
 
 @dataclass(frozen=True)
@@ -220,8 +223,8 @@ def _node_types(entities: pa.Table) -> dict[str, Any]:
     if "type" not in entities.column_names:
         return {}
     types = entities.column("type").combine_chunks()
-    codes = torch.from_numpy(np.array(types.indices, dtype=np.int64))
-    return {"node_types": codes, "node_type_names": tuple(types.dictionary.to_pylist())}
+    names = tuple(types.dictionary.to_pylist())
+    return {"node_types": _integers(types.indices), "node_type_names": names}
 
 
 def _triple_table(kg: KnowledgeGraph) -> pa.Table:
@@ -236,12 +239,21 @@ def _triple_table(kg: KnowledgeGraph) -> pa.Table:
     return pa.table(columns)
 
 
-def _split_rows(triples: pa.Table, split: str) -> Tensor:
-    import pyarrow.compute as pc
+def _split_rows(triples: pa.Table) -> list[Tensor]:
+    splits = triples.column("split").combine_chunks().dictionary_encode()
+    columns = [triples.column(name) for name in ("head", "relation", "tail")]
+    rows = torch.stack([_integers(column.combine_chunks()) for column in columns], 1)
+    names, codes = splits.dictionary.to_pylist(), _integers(splits.indices)
+    return [rows[codes == (names.index(name) if name in names else -1)] for name in SPLITS]
 
-    rows = triples.filter(pc.equal(triples.column("split").cast(pa.string()), split))
-    columns = [rows.column(name).to_numpy() for name in ("head", "relation", "tail")]
-    return torch.from_numpy(np.stack(columns, axis=1).astype(np.int64))
+
+def _integers(array: pa.Array) -> Tensor:
+    """(N,) long. ``to_numpy`` would import pandas, which takes longer than a prediction."""
+    array = array.cast(pa.int64())
+    if not len(array):  # It may have no buffer.
+        return torch.empty(0, dtype=torch.long)
+    values = np.frombuffer(array.buffers()[1], np.int64, len(array), 8 * array.offset)
+    return torch.from_numpy(values.copy())
 
 
 def _parquet(table: pa.Table) -> bytes:
@@ -250,12 +262,21 @@ def _parquet(table: pa.Table) -> bytes:
     return sink.getvalue()
 
 
-def _read(folder: RunFolder, name: str, columns: list[str]) -> pa.Table:
+def _read(folder: RunFolder, name: str, columns: dict[str, pa.DataType]) -> pa.Table:
+    """The table with ``columns`` of these types, every cell filled."""
+    where = folder.path / name
     try:
-        table = read_checked(pa.py_buffer(folder.read(name)), folder.path / name)
+        table = read_checked(pa.py_buffer(folder.read(name)), where)
     except DataError as error:
         raise CheckpointError(str(error)) from None
-    missing = [column for column in columns if column not in table.column_names]
-    if missing:
-        raise CheckpointError(f"{folder.path / name}: column {missing[0]!r} is missing")
+    for column, kind in columns.items():
+        if column not in table.column_names:
+            raise CheckpointError(f"{where}: column {column!r} is missing")
+        try:
+            values = table.column(column).cast(kind)
+        except pa.ArrowException as error:
+            raise CheckpointError(f"{where}: column {column!r}: {error}") from None
+        if values.null_count:
+            raise CheckpointError(f"{where}: column {column!r} has empty cells")
+        table = table.set_column(table.column_names.index(column), column, values)
     return table

@@ -1,4 +1,4 @@
-"""A run folder in a process that leaves the writing to another."""
+"""A run folder in a process that does not write it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dglkgmix.paths import path_of
 
 
 class Spectator(RunFolder):
-    """Reads what is in the folder; what it is given to write or remove, another takes care of.
+    """Reads what another process writes; its own writes and removals do nothing.
 
     Made by :meth:`begin` for a run that another process is making, and by :meth:`open` for one
     that is there.

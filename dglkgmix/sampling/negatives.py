@@ -105,7 +105,7 @@ class TripleBatches:
         filtered: see :class:`NegativeSampler`.
         by_query: triples of a query stand together in a batch, which encodes each of its queries
             once. A query with more triples than a quarter of ``batch_size`` is cut into such parts,
-            so that batches stay equally large and none has a single query alone.
+            so that batches stay equally large and hold several queries.
 
     Raises:
         ConfigError: a batch size below 1, or fewer than one negative.
@@ -131,11 +131,7 @@ class TripleBatches:
 
     def __len__(self) -> int:
         """Number of batches of an epoch over all M triples."""
-        return self.count(len(self.edges))
-
-    def count(self, triples: int) -> int:
-        """Number of batches that so many triples make."""
-        return (triples + self.batch_size - 1) // self.batch_size
+        return (len(self.edges) + self.batch_size - 1) // self.batch_size
 
     def epoch(
         self, generator: torch.Generator, edges: Tensor | None = None

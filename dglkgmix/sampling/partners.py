@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Literal
 import torch
 from torch import Tensor
 
-from dglkgmix._dgl import dgl
 from dglkgmix.kg.degrees import mixing_summary, partner_counts
 from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.kg.ragged import expand
@@ -103,8 +102,7 @@ class PartnerSampler:
         chance = generator(seed, "which partners are kept")
         pairs = [torch.empty((2, 0), dtype=torch.long)]
         if self.partners > 0:
-            with _single_thread():
-                dgl.seed(seed % _LARGEST_SEED)
+            with _seeded(seed):
                 pairs += [self._block(*block, chance) for block in self._blocks()]
         return self._collect(torch.cat(pairs, 1))
 
@@ -136,6 +134,8 @@ class PartnerSampler:
 
     def _sample(self, tails: Tensor, fanout: int) -> tuple[Tensor, Tensor]:
         """Up to ``fanout`` in-edges of each tail (N,): row 0..N-1 and edge id of each, (T,)."""
+        from dglkgmix._dgl import dgl  # not above: questions to a run do without it
+
         sampled = dgl.sampling.sample_neighbors(self._graph, tails, fanout)
         counts = self._kg.degrees.in_degree(tails).clamp(max=fanout)
         return torch.repeat_interleave(counts), sampled.edata[dgl.EID]
@@ -171,10 +171,13 @@ def _at_most(count: int, rows: Tensor, num_rows: int, chance: torch.Generator) -
 
 
 @contextmanager
-def _single_thread() -> Iterator[None]:
+def _seeded(seed: int) -> Iterator[None]:
     """DGL draws from a generator for each of its threads: with one, bits hold on any machine."""
+    from dglkgmix._dgl import dgl
+
     before = dgl.utils.get_num_threads()
     dgl.utils.set_num_threads(1)
+    dgl.seed(seed % _LARGEST_SEED)
     try:
         yield
     finally:

@@ -68,7 +68,7 @@ def batch_loss(
     # Mixed queries first: going back, the real ones' gradient of the whole table is then there
     # when the few rows of the mixed ones are added to it.
     mixed = scorer.mixed(batch, with_bias=strategy.config.synthetic_bias)
-    mixed = reduced(mixed, batch.mixed_terms, training.reduction)
+    mixed = reduced(mixed, batch.counts.mixed_terms, training.reduction)
     kg = reduced(scorer.real(batch) * batch.scale, batch.terms, training.reduction)
     loss = kg + strategy.config.synthetic_weight * mixed
     if training.n3 or training.l2:

@@ -11,11 +11,11 @@ import torch
 from dglkgmix.config import Config, Settled
 from dglkgmix.config.toml import merge
 from dglkgmix.errors import ConfigError
-from dglkgmix.files import MANIFEST, RunFolder
+from dglkgmix.files import RunFolder
 from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.models.decoder import Decoder
 from dglkgmix.models.encoder import Encoder
-from dglkgmix.paths import path_of
+from dglkgmix.processes import ALONE, Processes
 from dglkgmix.runs import run_files
 from dglkgmix.runs.results import EVALUATED, Result
 from dglkgmix.runs.spectator import Spectator
@@ -23,11 +23,9 @@ from dglkgmix.runs.state_file import StateFile
 from dglkgmix.strategies import Strategy
 from dglkgmix.strategies.weighted import edge_weights
 from dglkgmix.training.memory import check_memory
-from dglkgmix.training.parallel import job
 from dglkgmix.training.progress import Progress
 from dglkgmix.training.stages import MAIN
 from dglkgmix.training.trainer import Observer, Trainer
-from dglkgmix.world import ALONE, World
 
 _FILES = (
     run_files.CONFIG,
@@ -38,7 +36,6 @@ _FILES = (
     run_files.HISTORY,
     run_files.METRICS,
     run_files.STATE,
-    run_files.JOB,
     *map(run_files.ranks_name, EVALUATED),
 )
 
@@ -55,15 +52,15 @@ def train(
     progress: Progress | None = None,
     observers: Sequence[Observer] = (),
     sample_weight: Any = None,
-    world: World = ALONE,
+    processes: Processes = ALONE,
 ) -> Result:
     """Train on ``kg`` and leave the run in the folder ``out``.
 
     ``decoder``, ``encoder`` and ``strategy`` stand for those of ``config``: a class, of the user's
     or the package's, or its name. ``decoder=Rotation(64)`` is the class with ``entity_dim=64``; its
     weights are drawn anew. ``sample_weight`` (N,) weighs the positive terms of the rows of
-    ``kg.train``. All processes of a ``world`` call this alike; the main one alone writes, and all
-    get the result.
+    ``kg.train``. All ``processes`` call this alike; the main one alone writes, and all get
+    the result.
 
     Raises:
         ConfigError: options that make no sense; nothing has been written then.
@@ -72,8 +69,8 @@ def train(
         StorageError: the disk failed; the last complete state is intact.
     """
     config = _with_classes(config, decoder, encoder, strategy)
-    run_files.given_tables(_check(kg, config, world), kg)
-    with _created(out, overwrite, world) as folder:
+    run_files.given_tables(_check(kg, config, processes), kg)
+    with _created(out, overwrite, processes) as folder:
         weights = None
         if sample_weight is not None:
             weights = edge_weights(kg, torch.as_tensor(sample_weight, dtype=torch.float64))
@@ -84,7 +81,7 @@ def train(
             progress=progress,
             observers=observers,
             weights=weights,
-            world=world,
+            processes=processes,
         ).fit()
 
 
@@ -97,32 +94,15 @@ def _with_classes(config: Config, decoder: Any, encoder: Any, strategy: Any) -> 
     return merge(config, {"model": model, "strategy": chosen}, where="train")
 
 
-def _created(out: str | Path, overwrite: bool, world: World) -> RunFolder:
-    """An empty run folder, in which the main process notes who has started it."""
-    if not world.main:
-        return Spectator.begin(out)
-    folder = RunFolder.create(out, overwrite=overwrite, names=_FILES)
-    if job():
-        folder.write(run_files.JOB, job().encode())
-    return folder
+def _created(out: str | Path, overwrite: bool, processes: Processes) -> RunFolder:
+    if processes.main:
+        return RunFolder.create(out, overwrite=overwrite, names=_FILES)
+    return Spectator.begin(out)
 
 
-def restarted(out: str | Path, world: World) -> bool:
-    """Whether this is another attempt at a run that an earlier one has begun in ``out``.
-
-    torchrun starts the same command anew when a process has failed: it then goes on where the
-    run is its own, and another's run stays as safe as it is from a first attempt.
-    """
-    own = False
-    if world.main and world.attempt and (path_of(out) / MANIFEST).exists():
-        folder = RunFolder.open(out)
-        own = folder.has(run_files.JOB) and folder.read(run_files.JOB) == job().encode()
-    return bool(world.agreed(own))
-
-
-def opened(out: str | Path, world: World) -> RunFolder:
-    """The run folder ``out`` to go on with: locked by the main process, seen by the others."""
-    return RunFolder.resume(out) if world.main else Spectator.open(out)
+def opened(out: str | Path, processes: Processes) -> RunFolder:
+    """The run folder ``out`` to go on with: locked by the main process, read by the others."""
+    return RunFolder.resume(out) if processes.main else Spectator.open(out)
 
 
 def resume(
@@ -132,7 +112,7 @@ def resume(
     *,
     progress: Progress | None = None,
     observers: Sequence[Observer] = (),
-    world: World = ALONE,
+    processes: Processes = ALONE,
 ) -> Result:
     """Go on from the last complete state of a run folder as :func:`opened` gives it, or from the
     start without one.
@@ -145,9 +125,9 @@ def resume(
         ConfigError: options that make no sense, or another length that would change nothing.
         CheckpointError: a state that is damaged or of another training.
     """
-    _check_length(folder, _check(kg, config, world))
+    _check_length(folder, _check(kg, config, processes))
     trainer = Trainer(
-        kg, config, folder, resume=True, progress=progress, observers=observers, world=world
+        kg, config, folder, resume=True, progress=progress, observers=observers, processes=processes
     )
     return trainer.fit()
 
@@ -184,8 +164,8 @@ def _check_length(folder: RunFolder, config: Config) -> None:
         )
 
 
-def _check(kg: KnowledgeGraph, config: Config, world: World) -> Settled:
+def _check(kg: KnowledgeGraph, config: Config, processes: Processes) -> Settled:
     """The settled configuration, once it is known to make sense and to fit into memory."""
     settled_config = Trainer.check(kg, config)
-    check_memory(settled_config, kg, torch.device(settled_config.runtime.device), world)
+    check_memory(settled_config, kg, torch.device(settled_config.runtime.device), processes)
     return settled_config

@@ -19,8 +19,8 @@ from dglkgmix.kernels.products import CPU_BLOCK, DEVICE_BLOCK
 from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.models.decoder import Decoder
 from dglkgmix.models.registry import build_decoder, table_dims
+from dglkgmix.processes import ALONE, Processes
 from dglkgmix.training.stages import Stage, stages
-from dglkgmix.world import ALONE, World
 
 FLOAT = 4
 _CPU = torch.device("cpu")
@@ -62,7 +62,7 @@ class Part:
 
 
 def check_memory(
-    config: Settled, kg: KnowledgeGraph, device: torch.device, world: World = ALONE
+    config: Settled, kg: KnowledgeGraph, device: torch.device, processes: Processes = ALONE
 ) -> None:
     """Refuse a training that cannot fit, unless ``runtime.check_memory`` is off.
 
@@ -70,22 +70,22 @@ def check_memory(
         config: settled.
         kg: the graph, in memory already.
         device: where the model will be.
-        world: processes that share the batches; each holds the whole model.
+        processes: those that share the batches; each holds the whole model.
 
     Raises:
         ConfigError: the estimate, what there is, the largest part and the option to change.
     """
     if not config.runtime.check_memory:
         return
-    available = _available_to_each(device, world.neighbours)
+    available = _available_to_each(device, processes.neighbours)
     for stage in stages(config):
-        parts = estimate(stage, kg, world.size, device)
+        parts = estimate(stage, kg, processes.size, device)
         needed = sum(part.size for part in parts)
         if available is not None and needed > available:
             largest = max(parts, key=lambda part: part.size)
             raise ConfigError(
                 f"stage {stage.name!r} needs about {gib(needed)} of memory"
-                f"{' in each process' * (world.size > 1)} and {gib(available)} "
+                f"{' in each process' * (processes.size > 1)} and {gib(available)} "
                 f"are available; {gib(largest.size)} of it for {largest.what}: {largest.advice}; "
                 "--set runtime.check_memory=false trains all the same"
             )

@@ -19,11 +19,12 @@ from dglkgmix.strategies import Strategy, SyntheticBatch
 
 @dataclass(frozen=True)
 class Counts:
-    """How many queries, positives and synthetic samples a batch has."""
+    """How many queries, positives, synthetic samples and terms of L_Mix a batch has."""
 
     queries: int
     positives: int
     samples: int
+    mixed_terms: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,8 +35,9 @@ class PreparedBatch:
         batch: queries (1-N) or triples with negatives (1-K).
         weights: (P,) factors of the positives' terms, or None for 1.
         scale: factor of all terms, which brings their weights to mean 1.
-        terms: number of terms of L_KG, which "mean" divides by; counted only where it matters.
-        mixed_terms: the same of L_Mix, see :func:`mixed_terms`.
+        terms: number of terms of L_KG, of all processes together, which "mean" divides by;
+            counted only where it matters.
+        mixed_terms: number of terms of L_Mix, see :func:`mixed_terms`.
         synthetic: the batch's synthetic samples, or None.
         offsets: what is added to scores in training: sparse in 1-N, (B, 1 + K) in 1-K, or None.
         whole: counts of the batch that this is one process's part of; None where it is all of it.
@@ -54,7 +56,7 @@ class PreparedBatch:
     def counts(self) -> Counts:
         """Sizes of the whole batch, over all processes."""
         samples = 0 if self.synthetic is None else len(self.synthetic)
-        own = Counts(len(self.batch.heads), len(self.batch.tails), samples)
+        own = Counts(len(self.batch.heads), len(self.batch.tails), samples, self.mixed_terms)
         return self.whole or own
 
     def to(self, device: torch.device | str) -> PreparedBatch:

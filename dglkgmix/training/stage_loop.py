@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 import torch
@@ -15,8 +16,10 @@ from dglkgmix.errors import NumericError
 from dglkgmix.evaluation.model_scorer import ModelScorer
 from dglkgmix.evaluation.queries import EvalQueries, evaluation_queries
 from dglkgmix.evaluation.ranking import rank
+from dglkgmix.kernels.batch_norm import average_statistics
 from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.models.link_predictor import LinkPredictor
+from dglkgmix.processes import ALONE, Processes
 from dglkgmix.runs.history import Row
 from dglkgmix.runs.results import Selection, Validation
 from dglkgmix.sampling.negatives import TripleBatch, TripleBatches
@@ -28,12 +31,10 @@ from dglkgmix.training.batch_loss import LossTerms, batch_loss
 from dglkgmix.training.epoch_meter import ADVICE, EpochMeter
 from dglkgmix.training.goal import goal_weights
 from dglkgmix.training.optimizer import clip_gradients
-from dglkgmix.training.parallel import add_up
+from dglkgmix.training.parallel import add_up, count_together
 from dglkgmix.training.prepared import prepare
 from dglkgmix.training.progress import Progress
-from dglkgmix.training.shares import share
 from dglkgmix.training.stage_state import StageState
-from dglkgmix.world import ALONE, World
 
 Batch = QueryBatch | TripleBatch
 # Batches whose losses are read from a GPU at once.
@@ -47,8 +48,8 @@ class StageLoop:
     generator, which dropout draws from, runs on from epoch to epoch; of several processes each
     begins every epoch with a generator of its own.
 
-    Several processes draw the same batches, each computes on its part of every batch, and their
-    gradients are summed: an epoch is that of one process.
+    Several processes share an epoch's queries or triples; a batch is what all of them draw for
+    one step. Losses and gradients are its sums; batch norm sees the rows of its process alone.
     """
 
     def __init__(
@@ -60,16 +61,17 @@ class StageLoop:
         seed: int,
         progress: Progress,
         weights: Tensor | None = None,
-        world: World = ALONE,
+        processes: Processes = ALONE,
     ) -> None:
         self.kg, self.work, self._runtime, self._seed = kg, work, runtime, seed
-        self._progress, self._world = progress, world
+        self._progress, self._processes = progress, processes
         stage = work.stage
         found = find("strategy", stage.strategy.name)
         self.strategy: Strategy = found(kg, stage.strategy, stage.training)
         if weights is not None:
             self.strategy = Weighted(self.strategy, weights)
-        self._batches = _batches(kg, stage.training)
+        self._size = math.ceil(stage.training.batch_size / processes.size)
+        self._batches = _batches(kg, stage.training, self._size)
         self._device = torch.device(runtime.device)
         self._valid = evaluation_queries(kg, "valid")
         self._goal: Tensor | None = None
@@ -78,9 +80,10 @@ class StageLoop:
 
     def __len__(self) -> int:
         """Batches of an epoch."""
+        rows = self.kg.num_edges + self.strategy.extra_triples
         if isinstance(self._batches, QueryBatches):
-            return len(self._batches)
-        return self._batches.count(self.kg.num_edges + self.strategy.extra_triples)
+            rows = len(self.kg.train_index.heads)
+        return math.ceil(rows / (self._size * self._processes.size))
 
     def epoch(self) -> Row:
         """Train one epoch, average where due and validate where due."""
@@ -88,10 +91,11 @@ class StageLoop:
         interval = 1 if self._device.type == "cpu" else _READ_TOGETHER
         meter = EpochMeter(self.work.stage.name, epoch, self.work.lr, interval=interval)
         self.work.model.train()
-        self._world.reseed(derive(self._seed, "dropout", epoch))
+        self._processes.reseed(derive(self._seed, "dropout", epoch))
         for batch in self._draw(epoch):
             self._batch(batch, meter)
         meter.finish()
+        average_statistics(self.work.model, self._processes)
         self.work.end_epoch()
         valid = self._validate() if self._is_due(epoch) else None
         return meter.row(valid=valid, averaged=self.work.averaging.count)
@@ -110,17 +114,22 @@ class StageLoop:
 
     def _draw(self, epoch: int) -> Iterator[Batch]:
         self.strategy.start_epoch(epoch, self._seed)
-        generator = torch.Generator().manual_seed(derive(self._seed, "batches", epoch))
+        rows = self.strategy.epoch_edges()
         if isinstance(self._batches, QueryBatches):
-            return iter(self._batches.epoch(generator))
-        return iter(self._batches.epoch(generator, self.strategy.epoch_edges()))
+            rows = torch.arange(len(self.kg.train_index.heads))
+        elif rows is None:
+            rows = torch.arange(self.kg.num_edges)
+        seed = derive(self._seed, "batches", epoch)
+        own = self._processes.share(rows, seed)
+        generator = torch.Generator().manual_seed(self._processes.seed(seed))
+        return iter(self._batches.epoch(generator, own))
 
     def _batch(self, batch: Batch, meter: EpochMeter) -> None:
         """One step: forward, backward, update."""
         terms = self._loss(batch)
         self.work.optimizer.zero_grad(set_to_none=True)
         terms.loss.backward()  # type: ignore[no-untyped-call]
-        terms = add_up(terms, self.work.model, self._world)
+        terms = add_up(terms, self.work.model, self._processes)
         norm = clip_gradients(self.work.model.parameters(), self.work.stage.training.clip)
         self.work.optimizer.step()
         meter.add(terms, norm)
@@ -129,14 +138,12 @@ class StageLoop:
     def _loss(self, batch: Batch) -> LossTerms:
         model, stage = self.work.model, self.work.stage
         item = prepare(batch, self.strategy, stage.training, self.kg.num_entities)
-        # What the whole batch asks for is hidden in every process, as it is in a single one.
-        hidden = item.hidden_edges
-        item = share(item, self._world)
+        item = count_together(item, self._processes)
         nodes = item.nodes() if model.encoder.fanout else None
         with torch.autocast(
             self._device.type, torch.bfloat16, enabled=self._runtime.precision == "bf16"
         ):
-            vectors = model.encode(hidden_edges=hidden, nodes=nodes)
+            vectors = model.encode(hidden_edges=item.hidden_edges, nodes=nodes)
             return batch_loss(model, vectors, item.to(self._device), self.strategy, stage.training)
 
     def _is_due(self, epoch: int) -> bool:
@@ -155,26 +162,26 @@ class StageLoop:
         Raises:
             NumericError: a score is not finite, naming stage and epoch.
         """
-        work, block, world = self.work, self._runtime.block, self._world
+        work, block, processes = self.work, self._runtime.block, self._processes
         try:
-            found = reciprocal_ranks(work.candidate, self.kg, self._valid, block, world)
+            found = reciprocal_ranks(work.candidate, self.kg, self._valid, block, processes)
         except NumericError as error:
             raise NumericError(
                 f"the validation after epoch {work.epoch} of stage {work.stage.name!r} failed: "
                 f"{error} Then {ADVICE}"
             ) from None
-        mrr = world.agreed(float(found.mean()))
-        if self._goal is None:
-            return Validation(mrr, mrr)
-        return Validation(mrr, world.agreed(float(found @ self._goal)))
+        mrr = float(found.mean())
+        goal = mrr if self._goal is None else float(found @ self._goal)
+        return processes.gathered(Validation(mrr, goal))[0]
 
     def _refresh(self) -> None:
         if self.work.averaging.count:
-            self._world.reseed(derive(self._seed, "batch norm", self.work.epoch))
+            self._processes.reseed(derive(self._seed, "batch norm", self.work.epoch))
             self.work.averaging.refresh(self._training_queries())
+            average_statistics(self.work.averaging.model, self._processes)
 
     def _training_queries(self) -> Iterator[Tensor]:
-        """(2, B) heads over relations of everything that the stage trains on, shuffled.
+        """(2, B) heads over relations of this process's part of what the stage trains on, shuffled.
 
         In a fixed order, batches would hold neighbours and their variance would be too small.
         """
@@ -183,10 +190,11 @@ class StageLoop:
         queries = torch.stack([index.heads, index.relations])
         if training.regime == "1-k" and not training.group_queries:
             queries = self.kg.edges[:, :2].T
-        generator = torch.Generator().manual_seed(derive(self._seed, "batch norm"))
+        seed = derive(self._seed, "batch norm")
+        generator = torch.Generator().manual_seed(seed)
         order = torch.randperm(queries.shape[1], generator=generator)
-        for rows in torch.split(order, training.batch_size):
-            yield queries[:, rows[self._world.part(len(rows))]].to(self._device)
+        for rows in torch.split(self._processes.share(order, seed), self._size):
+            yield queries[:, rows].to(self._device)
 
 
 def reciprocal_ranks(
@@ -194,19 +202,20 @@ def reciprocal_ranks(
     kg: KnowledgeGraph,
     queries: EvalQueries,
     block: int,
-    world: World = ALONE,
+    processes: Processes = ALONE,
 ) -> Tensor:
-    """1/rank (Q,), float64, of queries that the processes of ``world`` share.
+    """1/rank (Q,), float64, of queries that ``processes`` share.
 
     Ranks are filtered by train and valid alone: test triples must not steer a training.
     """
     scorer, known = ModelScorer(model), kg.steering_index
-    ranks = rank(scorer, queries, known, block=block, candidates=kg.node_types, world=world)
+    ranks = rank(scorer, queries, known, block=block, candidates=kg.node_types, processes=processes)
     return ranks.rank.reciprocal()
 
 
-def _batches(kg: KnowledgeGraph, training: TrainingConfig[Never]) -> QueryBatches | TripleBatches:
-    size = training.batch_size
+def _batches(
+    kg: KnowledgeGraph, training: TrainingConfig[Never], size: int
+) -> QueryBatches | TripleBatches:
     if training.regime == "1-n":
         return QueryBatches(kg, size)
     return TripleBatches(

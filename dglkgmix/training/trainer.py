@@ -16,9 +16,9 @@ from dglkgmix.config.goal import MRR
 from dglkgmix.errors import CheckpointError, NumericError
 from dglkgmix.evaluation.queries import evaluation_queries
 from dglkgmix.files import RunFolder
-from dglkgmix.kernels.batch_norm import share_statistics
 from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.models.link_predictor import LinkPredictor
+from dglkgmix.processes import ALONE, Processes
 from dglkgmix.runs import checkpoint, run_files
 from dglkgmix.runs.history import Row, to_csv, to_rows
 from dglkgmix.runs.results import Result, Selection, write_results
@@ -33,7 +33,6 @@ from dglkgmix.training.progress import Progress
 from dglkgmix.training.stage_loop import StageLoop
 from dglkgmix.training.stage_state import StageState, set_tables
 from dglkgmix.training.stages import Stage, stages
-from dglkgmix.world import ALONE, World
 
 
 class Observer(Protocol):
@@ -54,8 +53,8 @@ class Trainer:
         progress: what a person sees.
         observers: get each row of the history.
         weights: (M,) factors of the positives' terms, a row of ``kg.edges`` each.
-        world: processes that train this together, each with a trainer of its own; all but the
-            main one have a :class:`~dglkgmix.runs.spectator.Spectator` as folder, and are silent.
+        processes: those that train this together, each with a trainer of its own; all but the
+            main one have a :class:`~dglkgmix.runs.spectator.Spectator` as folder and print nothing.
 
     Raises:
         ConfigError: options that make no sense, alone, together or on this graph.
@@ -73,14 +72,14 @@ class Trainer:
         progress: Progress | None = None,
         observers: Sequence[Observer] = (),
         weights: torch.Tensor | None = None,
-        world: World = ALONE,
+        processes: Processes = ALONE,
     ) -> None:
         self.kg, self.config, self.folder = kg, self.check(kg, config), folder
-        self._resume, self._weights, self._world = resume, weights, world
-        self._observers = observers if world.main else ()
-        self._progress = (progress if world.main else None) or Progress()
+        self._resume, self._weights, self._processes = resume, weights, processes
+        self._observers = observers if processes.main else ()
+        self._progress = (progress if processes.main else None) or Progress()
         self._device = torch.device(self.config.runtime.device)
-        check_devices(self._device, world)
+        check_devices(self._device, processes)
         self._runtime = self._fitting(self.config.runtime)
         self._states = StateFile(folder, self.config.runtime.save_every)
         self._history: list[Row] = []
@@ -107,7 +106,7 @@ class Trainer:
         """
         runtime = self._runtime
         with use_threads(runtime.threads), seeded(runtime.seed, self._device):
-            check_inputs(self.kg, self.config, self._world)
+            check_inputs(self.kg, self.config, self._processes)
             self._write_inputs()
             selection = self._stages()
             model = self._selected_model(selection)
@@ -122,7 +121,7 @@ class Trainer:
                 block=runtime.block,
                 coverage=self._coverage,
                 select=self.config.training.select,
-                world=self._world,
+                processes=self._processes,
             )
 
     def _read_pretrained(self) -> run_files.Tables | None:
@@ -133,8 +132,8 @@ class Trainer:
 
     def _fitting(self, runtime: RuntimeConfig[Never]) -> RuntimeConfig[Never]:
         """Smaller blocks of scores where memory is short; they change no rank."""
-        neighbours = self._world.neighbours
-        block = self._world.smallest(fitting_block(runtime.block, self._device, neighbours))
+        fitting = fitting_block(runtime.block, self._device, self._processes.neighbours)
+        block = min(self._processes.gathered(fitting))
         if block < runtime.block:
             self._progress.message(
                 f"Memory is short: evaluating in blocks of {block:,} scores, not {runtime.block:,}"
@@ -174,7 +173,7 @@ class Trainer:
             seed=seed,
             progress=self._progress,
             weights=self._weights,
-            world=self._world,
+            processes=self._processes,
         )
         self._coverage = loop.strategy.coverage()
         self._tell_coverage(stage)
@@ -210,7 +209,6 @@ class Trainer:
         tables, saved = begin.take()
         if tables is not None:
             set_tables(model, *tables)
-        share_statistics(model, self._world)
         work = StageState(stage, model.to(self._device))
         torch.manual_seed(derive(seed, "dropout"))
         if saved is not None:
@@ -227,7 +225,7 @@ class Trainer:
             self._save(work)
 
     def _save(self, work: StageState) -> None:
-        if not self._world.main:
+        if not self._processes.main:
             return
         rows = [dataclasses.asdict(row) for row in self._history]
         state = {**work.state(), "history": rows, "made_with": self._made_with()}
@@ -259,7 +257,7 @@ class Trainer:
         threads = self.config.runtime.threads
         return {
             "device": self._device.type,
-            "processes": self._world.size,
+            "processes": self._processes.size,
             "threads": threads,
             "torch": torch.__version__,
         }

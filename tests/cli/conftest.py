@@ -10,7 +10,9 @@ from click.testing import CliRunner, Result
 
 from dglkgmix.config import Config
 from dglkgmix.config.toml import apply_overrides
+from dglkgmix.evaluation.list_probability import FEATURES, ListProbability
 from dglkgmix.kg.graph import KnowledgeGraph
+from dglkgmix.runs.run import Run
 from dglkgmix.training.launch import train
 
 SETTINGS = (
@@ -62,6 +64,14 @@ def make_run(tmp_path_factory: pytest.TempPathFactory) -> Any:
         return path
 
     return make
+
+
+@pytest.fixture
+def listed(monkeypatch: pytest.MonkeyPatch) -> ListProbability:
+    """Probabilities of ranked answers for every run: by score alone."""
+    fitted = ListProbability(-1.0, tuple(float(name == "score") for name in FEATURES), {})
+    monkeypatch.setattr(Run, "list_probability", lambda self: fitted)
+    return fitted
 
 
 @pytest.fixture(scope="session")

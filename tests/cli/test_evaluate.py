@@ -6,8 +6,10 @@ import pytest
 
 from dglkgmix.cli.evaluate import KINDS, evaluate
 from dglkgmix.errors import ConfigError, DataError
-from dglkgmix.evaluation import details
+from dglkgmix.evaluation import details, list_probability
+from dglkgmix.evaluation.model_scorer import ModelScorer
 from dglkgmix.evaluation.rank_table import RankTable
+from dglkgmix.evaluation.shortlist import read_shortlists
 from dglkgmix.runs.run import Run
 from tests.cli.conftest import call, call_json, ring_rows
 
@@ -18,7 +20,7 @@ BINS = ("zero", "low", "medium", "high")
 
 def test_the_json_is_the_contract(run):
     found = call_json(evaluate, run)
-    assert found.keys() == {"overall", "directions", "bins", "ece", "calibration"}
+    assert found.keys() == {"overall", "directions", "bins", "ece", "calibration", "shortlist"}
     assert found["overall"].keys() == GROUP
     assert found["directions"].keys() == {"head", "tail"}
     assert tuple(found["bins"]) == BINS
@@ -62,14 +64,46 @@ def test_ranking_anew_gives_the_stored_ranks(run):
         )
 
 
-def test_every_grouping_is_there_on_request(run):
-    assert tuple(KINDS) == details.KINDS
+def test_every_grouping_is_there_on_request(run, listed):
+    assert tuple(KINDS) == (*details.KINDS, "shortlist")
     arguments = [text for kind in KINDS for text in ("--by", kind)]
     found = call_json(evaluate, run, *arguments)["by"]
     assert list(found) == KINDS
     assert found["relation"].keys() == {"next", "skip"}
     page = call(evaluate, run, *arguments).stdout
     assert all(line == line.rstrip() for line in page.splitlines())
+
+
+def test_the_first_answers_are_held_against_the_split(run, listed):
+    """Five test triples make ten queries; 13 entities leave at least ten candidates to each."""
+    found = call_json(evaluate, run, "--by", "shortlist", "--bins", "1,2")
+    overall = found["shortlist"]["overall"]
+    assert overall["answers"] == 100
+    opened = Run.open(run)
+    lists, true = read_shortlists(ModelScorer(opened.model), opened.kg, "test")
+    assert overall["precision@10"] == true[:, :10].mean()
+    assert overall["precision@1"] == true[:, 0].mean()
+    assert overall["probability"] == pytest.approx(listed.of(lists)[:, :10].mean())
+    assert list(found["shortlist"]["bins"]) == ["[0,1)", "[1,2)", "[2,inf)"]
+    by_relation = found["by"]["shortlist"]
+    assert {name: part["answers"] for name, part in by_relation.items()} == {"next": 60, "skip": 40}
+    page = call(evaluate, run, "--by", "shortlist").stdout
+    assert "First ten answers of each query" in page
+    assert f"{overall['probability']:.4f}" in page
+    assert "First ten answers by relation" in page
+
+
+def test_a_baseline_has_probabilities_too(ring_folder, monkeypatch):
+    monkeypatch.setattr(list_probability, "FEWEST", 1)
+    found = call_json(evaluate, "--baseline", "popularity", "--data", ring_folder)
+    assert found["shortlist"]["overall"]["answers"] == 100
+
+
+def test_without_probabilities_there_is_no_shortlist(run):
+    assert call_json(evaluate, run)["shortlist"] is None
+    assert "First ten answers" not in call(evaluate, run).stdout
+    with pytest.raises(ConfigError, match=r"--by shortlist needs .* 50 facts"):
+        call(evaluate, run, "--by", "shortlist")
 
 
 def test_ranks_of_another_tool_give_the_same_account(run, ring_folder, tmp_path):

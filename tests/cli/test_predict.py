@@ -13,17 +13,19 @@ from dglkgmix.runs.run import Run
 from tests.cli.conftest import FORMULA, RED, call, call_json
 
 
-def test_the_json_is_the_contract(run):
+def test_the_json_is_the_contract(run, listed):
     found = call_json(predict, run, "--head", "e2", "--relation", "next", "--top", 3)
     assert found["query"] == {"head": "e2", "relation": "next", "tail": None}
     assert found["asked"] == "tail"
     assert found["warnings"] == []
     assert len(found["answers"]) == 3
     opened = Run.open(run)
-    predictor = Predictor(opened.kg, ModelScorer(opened.model), opened.calibration())
+    predictor = Predictor(opened.kg, ModelScorer(opened.model), listed)
     expected = predictor.predict(Query("e2", "next"), top=3).answers
     assert found["answers"] == [vars(answer) for answer in expected]
-    assert 0 < found["answers"][0]["probability"] < 1
+    chances = {answer["name"]: answer["probability"] for answer in found["answers"]}
+    assert chances.pop("e3", None) is None  # in train
+    assert all(0 < chance < 1 for chance in chances.values())
 
 
 @pytest.mark.parametrize(
@@ -211,10 +213,27 @@ def test_help_has_an_example():
     assert "Example: dglkgmix predict" in call(predict, "--help").stdout
 
 
-def test_probabilities_of_a_few_validation_triples_are_warned_of(run, monkeypatch):
-    """The run has three; from as many as wanted on, nothing is said."""
-    said = "probabilities were fitted on 3 validation triples"
+def test_too_few_validation_triples_give_no_probabilities_and_a_warning(run):
+    """The run has three."""
     query = ("--head", "e2", "--relation", "next")
-    assert said in call(predict, run, *query).stderr
-    monkeypatch.setattr("dglkgmix.cli.predict._FEW", 3)
-    assert call(predict, run, *query).stderr == ""
+    found = call(predict, run, *query, "--json")
+    assert "no probabilities: fitting them takes 50 validation facts" in found.stderr
+    answers = json.loads(found.stdout)["answers"]
+    assert [answer["probability"] for answer in answers] == [None] * 10
+
+
+@pytest.mark.usefixtures("listed")
+def test_a_run_with_probabilities_is_not_warned_of(run):
+    assert call(predict, run, "--head", "e2", "--relation", "next").stderr == ""
+
+
+def test_a_run_without_an_encoder_is_asked_without_heavy_packages(run, run_python):
+    """What makes an answer slow, checked without a clock: modules, not seconds."""
+    code = """
+        import sys
+        from dglkgmix.cli.main import main
+        assert main(["predict", sys.argv[1], "--head", "e2", "--relation", "next", "--json"]) == 0
+        heavy = {"dgl", "pandas", "scipy", "matplotlib", "sklearn", "jinja2", "optuna"}
+        print(sorted(heavy & set(sys.modules)), file=sys.stderr)
+    """
+    assert run_python(code, run).stderr.splitlines()[-1] == "[]"

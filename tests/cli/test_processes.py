@@ -1,4 +1,4 @@
-"""Trainings in real processes, of which one is killed, interrupted or started anew."""
+"""Trainings in real processes, of which one fails, is killed, interrupted or started anew."""
 
 from __future__ import annotations
 
@@ -9,20 +9,19 @@ import sys
 import time
 from pathlib import Path
 
-import click
 import pytest
-from click.testing import CliRunner
 
 from dglkgmix.cli import processes
 from dglkgmix.cli.main import main
 from dglkgmix.errors import ConfigError, PeerError
+from dglkgmix.processes import ALONE, Processes
 from dglkgmix.runs.run import Run
 from dglkgmix.runs.state_file import StateFile
-from dglkgmix.world import World
 from tests.test_interrupt import TRAIN, source, wait_for_epoch
 
 __all__ = ["source"]
 TWO = ("--processes", "2", *TRAIN, "--epochs=12")
+TORCHRUN = ("torch.distributed.run", "--standalone", "--nproc-per-node=2", "-m")
 
 
 def start(*command: object, **environment: str) -> subprocess.Popen[str]:
@@ -36,8 +35,10 @@ def start(*command: object, **environment: str) -> subprocess.Popen[str]:
 
 
 def children(process: int) -> list[int]:
-    """Of a launcher, in the order of their ranks."""
-    return list(map(int, Path(f"/proc/{process}/task/{process}/children").read_text().split()))
+    """The processes that a launcher has started, in the order of their ranks."""
+    every = Path(f"/proc/{process}/task/{process}/children").read_text().split()
+    commands = {int(child): Path(f"/proc/{child}/cmdline").read_text() for child in every}
+    return [child for child, command in commands.items() if "resource_tracker" not in command]
 
 
 def trained(out: Path) -> bytes:
@@ -122,13 +123,13 @@ def test_processes_end_with_their_launcher(source: Path, tmp_path: Path) -> None
 
 
 @pytest.mark.long
-def test_torchrun_starts_a_failed_training_anew_from_its_last_state(
+def test_torchrun_resumes_a_failed_training_from_its_last_state(
     source: Path, tmp_path: Path
 ) -> None:
     out = tmp_path / "run"
     launcher = start(
-        *("torch.distributed.run", "--standalone", "--nproc-per-node", 2, "--max-restarts", 1),
-        *("-m", "dglkgmix", "train", source, "--out", out, *TRAIN, "--epochs=12"),
+        *(*TORCHRUN[:-1], "--max-restarts=1", "-m"),
+        *("dglkgmix", "train", source, "--resume", "--out", out, *TRAIN, "--epochs=12"),
         GLOO_SOCKET_IFNAME="lo",
         OMP_NUM_THREADS="1",
     )
@@ -141,34 +142,35 @@ def test_torchrun_starts_a_failed_training_anew_from_its_last_state(
     assert printed.count("Run: ") == 1
 
 
-@pytest.mark.long
-def test_torchrun_leaves_the_runs_of_others_alone(source: Path, tmp_path: Path) -> None:
-    """A second attempt refuses what the first did, also where it could be taken for its own."""
-    out = tmp_path / "run"
-    assert main(["train", str(source), "--out", str(out), *TRAIN, "--epochs=1", "--quiet"]) == 0
-    before = trained(out)
-    launcher = start(
-        *("torch.distributed.run", "--standalone", "--nproc-per-node", 2, "--max-restarts", 1),
-        *("-m", "dglkgmix", "train", source, "--out", out, *TRAIN, "--epochs=1"),
-        GLOO_SOCKET_IFNAME="lo",
-    )
-    _, err = launcher.communicate(timeout=240)
-    assert launcher.returncode == 1
+@pytest.mark.parametrize(
+    ("launcher", "processes", "status"),
+    # torchrun has one status for all failures, and prints a report of its own.
+    [((), ("--processes=2",), 2), (TORCHRUN, (), 1)],
+)
+def test_an_error_is_one_line(
+    source: Path, launcher: tuple[str, ...], processes: tuple[str, ...], status: int
+) -> None:
+    process = start(*launcher, "dglkgmix", "train", source, "--out", source, *processes)
+    printed, err = process.communicate(timeout=120)
     errors = [line for line in err.splitlines() if line.startswith("Error: ")]
-    assert len(errors) == 2  # one each attempt
-    assert all("--overwrite" in error for error in errors)
-    assert trained(out) == before
+    assert (printed, process.returncode, len(errors)) == ("", status, 1), err
+    assert "not empty" in errors[0]
+    assert launcher or err.splitlines() == errors
 
 
-class Fellow(World):
-    """The second of two, which is or is not the first in trouble."""
+def test_an_error_of_all_processes_is_one_line(source: Path, tmp_path: Path) -> None:
+    command = ("dglkgmix", "train", source, "--out", tmp_path / "run", "--lr=-1")
+    process = start(*command, "--processes=2")
+    printed, err = process.communicate(timeout=120)
+    assert (printed, process.returncode, err.count("\n")) == ("", 2, 1)
+    assert err.startswith("Error: training.lr must be above 0")
 
-    def __init__(self, first: bool) -> None:
-        super().__init__(1, 2)
-        self.first = first
 
-    def claims(self) -> bool:
-        return self.first
+class Failing(Processes):
+    """The second of two, which is or is not the first to fail."""
+
+    def first_to_fail(self) -> bool:
+        return bool(self.store)
 
 
 @pytest.mark.parametrize(
@@ -182,7 +184,7 @@ class Fellow(World):
         (KeyboardInterrupt(), True, 130),
     ],
 )
-def test_of_several_in_trouble_one_speaks(
+def test_of_several_that_fail_the_first_tells(
     monkeypatch: pytest.MonkeyPatch,
     error: BaseException,
     first: bool,
@@ -191,56 +193,28 @@ def test_of_several_in_trouble_one_speaks(
     waited: list[float] = []
     monkeypatch.setattr(time, "sleep", waited.append)
     kind = SystemExit if isinstance(outcome, int) else outcome
-    with pytest.raises(kind) as raised, processes._one_voice(Fellow(first)):
+    with pytest.raises(kind) as raised, processes._one_error(Failing(1, 2, store=first)):
         raise error
     assert not isinstance(outcome, int) or raised.value.code == outcome
     assert bool(waited) == isinstance(error, PeerError)
 
 
 def test_alone_every_error_is_its_own() -> None:
-    with pytest.raises(PeerError), processes._one_voice(World()):
+    with pytest.raises(PeerError), processes._one_error(ALONE):
         raise PeerError("gone")
 
 
 @pytest.mark.parametrize(
-    ("codes", "status"),
-    [([2], 2), ([1, 2], 1), ([-15, 2], 2), ([1, -9], "2 .* SIGKILL"), ([-15], "SIGTERM$")],
+    ("code", "status"), [(2, 2), (1, 1), (-9, "one of the 2 .* SIGKILL, as"), (-11, "SIGSEGV$")]
 )
-def test_the_status_of_all(codes: list[int], status: int | str) -> None:
+def test_the_status_of_all(code: int, status: int | str) -> None:
     if isinstance(status, int):
-        assert processes._status(codes, 2) == status
+        assert processes._status(code, 2) == status
     else:
         with pytest.raises(PeerError, match=status):
-            processes._status(codes, 2)
-
-
-def test_threads_are_divided_and_the_environment_is_as_before(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    import torch
-
-    monkeypatch.setattr(torch, "get_num_threads", lambda: 5)
-    monkeypatch.setenv("GLOO_SOCKET_IFNAME", "eth7")
-    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
-    settings = processes._settings(2)
-    assert settings["OMP_NUM_THREADS"] == "2"
-    assert "GLOO_SOCKET_IFNAME" not in settings
-    assert processes._settings(9)["OMP_NUM_THREADS"] == "1"
-    with processes._environment(settings):
-        assert os.environ["OMP_NUM_THREADS"] == "2"
-    assert "OMP_NUM_THREADS" not in os.environ
-
-
-def test_a_command_can_be_repeated(monkeypatch: pytest.MonkeyPatch) -> None:
-    @click.command(cls=processes.Repeatable)
-    @click.option("--out")
-    @click.argument("name")
-    @click.pass_context
-    def work(context: click.Context, **_: object) -> None:
-        click.echo(" ".join(processes._command(context)))
-
-    found = CliRunner().invoke(work, ["a", "--out", "b"])
-    assert found.output == "-m dglkgmix work a --out b\n"
+            processes._status(code, 2)
+    with pytest.raises(KeyboardInterrupt):
+        processes._status(-signal.SIGINT, 2)
 
 
 @pytest.mark.parametrize(
@@ -270,8 +244,8 @@ def test_ctrl_c_while_processes_run_is_as_everywhere(
 ) -> None:
     asked: list[tuple[object, ...]] = []
 
-    def interrupted(count: int, context: click.Context, *further: str) -> int:
-        asked.append((count, *further))
+    def interrupted(count: int, arguments: list[str]) -> int:
+        asked.append((count, *arguments))
         raise KeyboardInterrupt
 
     monkeypatch.delenv("WORLD_SIZE", raising=False)
@@ -280,5 +254,6 @@ def test_ctrl_c_while_processes_run_is_as_everywhere(
     command = ["train", "--resume", "--out", str(out), "--processes", "2"]
     assert main(command) == 130
     assert main([*command, "--set", "runtime.threads=3"]) == 130
-    assert asked == [(2, "--set", "runtime.threads=auto"), (2,)]
+    threads = ("--set", "runtime.threads=auto")
+    assert asked == [(2, *command, *threads), (2, *command, "--set", "runtime.threads=3")]
     assert f"dglkgmix train --resume --out {out} --processes 2" in capsys.readouterr().err

@@ -22,6 +22,8 @@ from sklearn.preprocessing import FunctionTransformer
 
 from dglkgmix.errors import ConfigError, DataError, UnknownNameError
 from dglkgmix.estimator import KGCompleter, low_degree_mrr
+from dglkgmix.estimator.packed import PackedRun
+from dglkgmix.evaluation.list_probability import FEATURES, ListProbability
 from dglkgmix.evaluation.model_scorer import ModelScorer
 from tests.estimator.conftest import SMALL
 
@@ -53,6 +55,25 @@ def test_probabilities_are_platts(fitted: KGCompleter) -> None:
     platt = fitted.run_.metrics["platt"]
     logits = platt["scale"] * fitted.decision_function(queries) + platt["offset"]
     assert np.allclose(fitted.predict_proba(queries), 1 / (1 + np.exp(-logits)))
+
+
+def test_ranked_answers_have_probabilities_of_their_list(
+    fitted: KGCompleter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By score alone: what fit has seen and what stands after the list has none."""
+    monkeypatch.setattr("dglkgmix.evaluation.shortlist.DEPTH", 3)
+    listed = ListProbability(-1.0, tuple(float(name == "score") for name in FEATURES), {})
+    monkeypatch.setattr(PackedRun, "list_probability", lambda self: listed)
+    query = [["country 3", "borders"]]
+    found = fitted.top_k(query, len(fitted.classes_))
+    fresh = ~np.isin(found.tails[0].astype(str), ["country 2", "country 4"])
+    places = np.flatnonzero(fresh)[:3]
+    expected = np.full(len(fitted.classes_), np.nan)
+    expected[places] = 1 / (1 + np.exp(1 - found.scores[0, places]))
+    assert found.probabilities[0] == pytest.approx(expected, nan_ok=True)
+    new = fitted.top_k(query, len(fitted.classes_), new_only=True)
+    assert new.probabilities[0, :3] == pytest.approx(expected[places])
+    assert np.isnan(new.probabilities[0, 3:]).all()
 
 
 def test_top_k_leaves_known_answers_out(fitted: KGCompleter, triples: Array) -> None:

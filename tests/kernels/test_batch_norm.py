@@ -6,7 +6,8 @@ import pytest
 import torch
 from torch import nn
 
-from dglkgmix.kernels.batch_norm import BatchNorm, frozen_statistics
+from dglkgmix.kernels.batch_norm import BatchNorm, average_statistics, frozen_statistics
+from dglkgmix.processes import ALONE, Processes
 
 
 def test_many_rows_are_pytorchs() -> None:
@@ -67,3 +68,23 @@ def test_without_momentum_the_statistics_are_the_mean_over_batches() -> None:
 
     torch.testing.assert_close(norm.running_mean, torch.tensor([3.0]))
     torch.testing.assert_close(norm.running_var, torch.tensor([3.0]))
+
+
+class Fours(Processes):
+    """The first of two, of which the other has statistics of 4."""
+
+    def add_up(self, *tensors: torch.Tensor) -> None:
+        for tensor in tensors:
+            tensor.add_(4.0)
+
+
+def test_statistics_are_means_over_processes() -> None:
+    norm = BatchNorm(2)
+    norm.running_mean.copy_(torch.tensor([1.0, 2.0]))
+
+    average_statistics(nn.Sequential(norm), Fours(0, 2))
+
+    assert norm.running_mean.tolist() == [2.5, 3.0]
+    assert norm.running_var.tolist() == [2.5, 2.5]
+    average_statistics(norm, ALONE)
+    assert norm.running_mean.tolist() == [2.5, 3.0]

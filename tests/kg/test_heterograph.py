@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import torch
 
-from dglkgmix.kg.heterograph import edge_type, heterograph, homogeneous, typed_in_degrees
+from dglkgmix.kg.heterograph import edge_type, heterograph, homogeneous
 
 # Rows are interleaved by relation on purpose (case 21).
 TRIPLES = torch.tensor([[0, 2, 1], [1, 0, 2], [0, 2, 2], [2, 0, 1], [3, 2, 0]])
@@ -27,8 +27,3 @@ def test_homogeneous_edges_are_rows() -> None:
     heads, tails = graph.edges()
     assert torch.equal(torch.stack([heads, graph.edata["_TYPE"], tails], 1), TRIPLES)
     assert graph.num_nodes() == 5
-
-
-def test_typed_in_degrees_count_group_members() -> None:
-    groups = torch.tensor([2, 0, 2, 2, 3])
-    assert typed_in_degrees(groups, 5).tolist() == [1, 0, 3, 1, 0]

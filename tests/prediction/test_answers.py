@@ -4,11 +4,15 @@ import pytest
 import torch
 
 from dglkgmix.errors import ConfigError, NumericError, UnknownNameError
-from dglkgmix.evaluation.platt import Platt
+from dglkgmix.evaluation.list_probability import FEATURES, ListProbability
+from dglkgmix.evaluation.platt import sigmoid
 from dglkgmix.kg.degrees import DegreeBins
 from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.prediction.answers import Predictor, Query
 from tests.evaluation.stand_ins import TableScorer
+
+# Log odds of half the score, less 1.
+HALF = ListProbability(-1.0, tuple(0.5 * (name == "score") for name in FEATURES), {})
 
 
 @pytest.fixture
@@ -30,12 +34,14 @@ def names(prediction):
 
 
 def test_tails_best_first_with_all_there_is_to_know(toy, scorer):
-    found = Predictor(toy, scorer, Platt(2.0, -1.0)).predict(Query("a", "likes"), top=3)
+    found = Predictor(toy, scorer, HALF).predict(Query("a", "likes"), top=3)
     assert names(found) == ["lone", "d", "c"]
     third = found.answers[2]
     assert (third.score, third.degree, third.bin) == (2.0, 2, "low")
-    assert third.probability == pytest.approx(Platt(2.0, -1.0).probability(2.0))
+    chances = [answer.probability for answer in found.answers]
+    assert chances[:2] == pytest.approx(sigmoid([0.5 * 4 - 1, 0.5 * 3 - 1]))
     assert third.known  # (a, likes, c) is a training triple
+    assert third.probability is None
     assert not found.answers[0].known
     assert [answer.trained for answer in found.answers] == [False, True, True]
     assert found.warnings == []
@@ -49,6 +55,18 @@ def test_known_answers_of_every_split_are_hidden_on_request(toy, scorer):
     # of (d, likes, c) alone test knows, of (b, likes, a) alone valid
     assert "c" not in names(Predictor(toy, scorer).predict(Query("d", "likes"), new_only=True))
     assert "a" not in names(Predictor(toy, scorer).predict(Query("b", "likes"), new_only=True))
+
+
+def test_a_fact_of_the_test_split_alone_is_a_candidate(toy, scorer):
+    """(d, likes, c): to a model it is as new as any other."""
+    scorer.table[toy.relations.id("likes"), toy.entities.id("d"), toy.entities.id("c")] = 2
+    best = Predictor(toy, scorer, HALF).predict(Query("d", "likes"), top=1).answers[0]
+    assert (best.name, best.known, best.probability) == ("c", True, 0.5)
+
+
+def test_relations_have_no_probability(toy, scorer):
+    found = Predictor(toy, scorer, HALF).predict(Query(head="a", tail="d"))
+    assert [answer.probability for answer in found.answers] == [None] * 3
 
 
 def test_heads_are_asked_for_through_the_reciprocal_relation(toy, scorer):

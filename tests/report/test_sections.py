@@ -63,8 +63,9 @@ def test_the_best_run_is_the_open_one(subjects):
     assert sections.examples_section([worst, best], BINS).title.endswith(best.name)
 
 
-def test_the_standard_calibration_comes_before_the_papers(subjects):
-    standard, paper = of(sections.calibration_section(subjects, BINS), Grid)
+def test_ranked_answers_come_first_then_the_standard_calibration_then_the_papers(subjects):
+    listed, standard, paper = of(sections.calibration_section(subjects, BINS), Grid)
+    assert listed.table.head[:3] == ("run", "degree", "answers")
     assert standard.table.head[:3] == ("run", "ECE before", "ECE after")
     assert paper.table.head[:2] == ("run", "overall")
 
@@ -86,10 +87,11 @@ def test_relations(subjects):
 def test_sigmoid_of_a_softmax_score_is_called_no_probability(subjects):
     section = sections.calibration_section(subjects, BINS)
     notes = [grid.note for grid in of(section, Grid)]
-    assert notes == [f"Before scaling, σ(score) is no probability for: {subjects[1].name}."] * 2
+    odd = f"Before scaling, σ(score) is no probability for: {subjects[1].name}."
+    assert notes == ["", odd, odd]
     alone = sections.calibration_section(subjects[:1], BINS)
-    assert [grid.note for grid in of(alone, Grid)] == ["", ""]
-    assert len(of(section, Picture)) == 4
+    assert [grid.note for grid in of(alone, Grid)] == ["", "", ""]
+    assert len(of(section, Picture)) == 5
 
 
 def test_training_has_curves_and_distances(subjects):

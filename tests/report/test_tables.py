@@ -101,6 +101,15 @@ def test_shares_of_queries_by_bin():
     assert texts(found) == [["test", "1 (25\xa0%)", "3 (75\xa0%)"], ["valid", "0", "0"]]
 
 
+def test_ranked_answers_overall_and_by_bin(subjects):
+    table = tables.shortlist_table(subjects[:1], BINS)
+    shortlist = subjects[0].account["shortlist"]
+    rows = texts(table)
+    assert [row[1] for row in rows] == ["overall", *BINS.names]
+    assert rows[0][2] == f"{shortlist['overall']['answers']:,}"
+    assert rows[1][4] == tables.number(shortlist["bins"]["zero"]["precision@10"])
+
+
 def test_differences_are_signed_and_sure_ones_marked(subjects):
     first, second = subjects
     group = {"difference": -0.0312, "ci_low": -0.05, "ci_high": 0.01, "p_value": 0.0004}

@@ -87,6 +87,26 @@ def test_its_account_is_what_training_stored(path: Path) -> None:
     assert {"scale": platt.scale, "offset": platt.offset} == run.metrics["platt"]
 
 
+def test_probabilities_of_ranked_answers_are_stored(
+    graph: KnowledgeGraph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Runs of 0.1.0 stored none: theirs are fitted anew, to the same numbers."""
+    monkeypatch.setattr("dglkgmix.evaluation.list_probability.FEWEST", 1)
+    train(graph, SETTINGS, tmp_path / "run")
+    run = Run.open(tmp_path / "run")
+    stored = run.list_probability()
+    assert stored is not None
+    assert stored.to_dict() == run.metrics["shortlist"]
+    assert run.account("test") == run.metrics["test"]
+    assert run.account("valid") == run.metrics["valid"]
+    assert run.metrics["test"]["shortlist"]["overall"]["answers"] > 0
+    del run.metrics["shortlist"]
+    anew = run.list_probability()
+    assert anew is not None
+    assert anew.intercept == pytest.approx(stored.intercept)
+    assert anew.weights == pytest.approx(stored.weights)
+
+
 def test_an_interrupted_run_has_the_best_weights_of_its_last_state(interrupted: Path) -> None:
     run = Run.open(interrupted)
     assert not run.finished
@@ -175,7 +195,7 @@ def test_odd_names_come_back_everywhere(tmp_path: Path) -> None:
     names = {column: set(ranked.names(column).to_pylist()) for column in ("relation", "head")}
     assert names == {"relation": {"keys", "to"}, "head": {"nan", "null"}}
     query = Query(head="NA", relation="/a/b./c")
-    found = Predictor(run.kg, ModelScorer(run.model), run.calibration()).predict(query)
+    found = Predictor(run.kg, ModelScorer(run.model), run.list_probability()).predict(query)
     assert {answer.name for answer in found.answers} == set(entities)
 
 

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 import torch
 
@@ -70,6 +71,25 @@ def test_a_table_of_another_kind_is_refused_by_name(tmp_path: Path, graph: Knowl
             read_graph(folder)
         folder.write(run_files.TRIPLES, b"PAR1 but not really PAR1")
         with pytest.raises(CheckpointError, match=r"triples.parquet: not a readable Parquet file"):
+            read_graph(folder)
+
+
+@pytest.mark.parametrize(
+    ("heads", "complaint"),
+    [
+        (["0", "x"], "column 'head': Failed to parse"),
+        ([0.0, 0.5], "column 'head': Float value 0.5 was truncated"),
+        ([0, None], "column 'head' has empty cells"),
+    ],
+)
+def test_cells_of_another_kind_are_refused_by_name(
+    tmp_path: Path, graph: KnowledgeGraph, heads: list[object], complaint: str
+) -> None:
+    rest = {"relation": [0, 0], "tail": [1, 2], "split": ["train", "train"]}
+    with RunFolder.create(tmp_path / "run") as folder:
+        write_graph(folder, graph)
+        folder.write(run_files.TRIPLES, run_files._parquet(pa.table({"head": heads, **rest})))
+        with pytest.raises(CheckpointError, match=rf"triples.parquet: {complaint}"):
             read_graph(folder)
 
 

@@ -113,7 +113,6 @@ class TestBatches:
         assert [len(batch) for batch in epoch] == sizes
         encoded, longer = sum(len(batch.heads) for batch in epoch), 1 + bool(extra)
         assert 7 <= encoded <= 7 + longer + 1
-        assert len(epoch) == batches.count(len(chosen))
         edges = torch.cat([batch.edges for batch in epoch])
         assert sorted(edges.tolist()) == sorted(chosen.tolist())
         for batch in epoch:

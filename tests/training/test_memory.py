@@ -13,11 +13,11 @@ import torch
 from dglkgmix.config import Config
 from dglkgmix.errors import ConfigError
 from dglkgmix.kg.graph import KnowledgeGraph
+from dglkgmix.processes import Processes
 from dglkgmix.training import memory
 from dglkgmix.training.defaults import resolve
 from dglkgmix.training.memory import available_memory, check_memory, estimate, fitting_block, gib
 from dglkgmix.training.stages import stages
-from dglkgmix.world import World
 from tests.conftest import ROOT
 
 from .conftest import settings
@@ -190,7 +190,7 @@ def test_processes_share_the_batch_and_a_machines_memory(
     assert own[0] == weights
     assert own[1].size == batch.size / 4
     needed = sum(part.size for part in own)
-    four = World(0, 4, neighbours=4)
+    four = Processes(0, 4, neighbours=4)
     monkeypatch.setattr(memory, "available_memory", lambda _: 4 * needed)
     check_memory(config, HUGE, CPU, four)
     monkeypatch.setattr(memory, "available_memory", lambda _: 4 * needed - 1)
@@ -247,6 +247,7 @@ _MEASURED = """
 import resource, sys, torch
 from bench.generated import generated
 from bench.steps import Steps, settings
+from dglkgmix.processes import Processes
 from dglkgmix.training.memory import estimate
 
 def peak():

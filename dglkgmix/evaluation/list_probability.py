@@ -1,0 +1,211 @@
+"""The probability of a ranked answer (method, Probability of a ranked answer).
+
+A logistic regression on what is seen of an answer in its list, fitted on validation queries, and
+then made to fall down each list.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from torch import Tensor
+
+from dglkgmix.evaluation.platt import log_loss, sigmoid
+from dglkgmix.evaluation.scorer import Scorer
+from dglkgmix.evaluation.shortlist import Array, Shortlists, read_shortlists, shortlists
+
+if TYPE_CHECKING:
+    from dglkgmix.kg.graph import KnowledgeGraph
+
+FEATURES = ("score", "share", "place", "gap", "degree", "zero", "known")
+# True and false answers in validation lists below which a fit may be anything.
+FEWEST = 50
+FOLDS = 5
+# Lists that a fit looks at, spread evenly over the queries where there are more.
+MOST = 10_000
+# Lists whose probabilities are made to fall at once: each takes K² numbers.
+_BLOCK = 4096
+
+
+@dataclass(frozen=True)
+class ListProbability:
+    """Probability that an answer of a shortlist is among the held-out facts of its query.
+
+    Attributes:
+        intercept: log odds where all features are 0.
+        weights: of the ``FEATURES``, in their order (:func:`features`).
+        relations: relation id → what it adds to the log odds, and what it adds besides where the
+            tail-relation degree is 0. Relations without validation queries add nothing.
+    """
+
+    intercept: float
+    weights: tuple[float, ...]
+    relations: dict[int, tuple[float, float]]
+
+    def of(self, lists: Shortlists) -> Array:
+        """(Q, K) probabilities, falling down each list; NaN at places without a candidate.
+
+        Where the regression would rise down a list, the places concerned share their mean (least
+        squares under a falling order), so that the number of true answers expected stays.
+        """
+        offsets = np.zeros((2, int(lists.relations.max(initial=0)) + 1))
+        for relation, added in self.relations.items():
+            if relation < offsets.shape[1]:
+                offsets[:, relation] = added
+        plain, zero = offsets[:, lists.relations]
+        x = features(lists)
+        logits = self.intercept + x @ np.array(self.weights)
+        logits += plain[:, None] + zero[:, None] * (lists.degrees == 0)
+        raw = np.where(lists.filled, sigmoid(logits), 0)
+        blocks = [falling(raw[i : i + _BLOCK]) for i in range(0, len(raw), _BLOCK)]
+        return np.where(lists.filled, np.concatenate([*blocks, raw[:0]]), np.nan)
+
+    def of_entities(
+        self, kg: KnowledgeGraph, heads: Tensor, relations: Tensor, scores: Tensor
+    ) -> Array:
+        """(Q, E) from the scores (Q, E) of Q queries; NaN for entities off the query's list."""
+        lists = shortlists(kg, kg.steering_index, heads, relations, scores)
+        found = np.full(scores.shape, np.nan)
+        np.put_along_axis(found, lists.entities, self.of(lists), 1)
+        return found
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, as ``metrics.json`` holds them."""
+        return {
+            "intercept": self.intercept,
+            "weights": dict(zip(FEATURES, self.weights, strict=True)),
+            "relations": {str(key): list(added) for key, added in self.relations.items()},
+        }
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> ListProbability:
+        """From :meth:`to_dict`."""
+        relations = {int(key): (a, b) for key, (a, b) in values["relations"].items()}
+        weights = tuple(values["weights"][name] for name in FEATURES)
+        return cls(values["intercept"], weights, relations)
+
+
+def features(lists: Shortlists) -> Array:
+    """(Q, K, 7) what is seen of each candidate; 0 at places without one.
+
+    score; share, the logarithm of its softmax over the list; place, the logarithm of 1, 2, …; gap,
+    log(1 + its score less the next one's), 0 at the last place; degree, log(1 + tail-relation
+    degree); zero, 1 where that degree is 0; known, log(1 + known answers of the query).
+    """
+    filled = lists.filled
+    scores = np.where(filled, lists.scores, 0)
+    behind = scores - scores[:, :1]
+    total = np.where(filled, np.exp(behind), 0).sum(1, keepdims=True)
+    share = behind - np.log(np.maximum(total, 1))  # The best adds 1: nothing changes but 0.
+    gap = np.zeros_like(scores)
+    gap[:, :-1] = np.where(filled[:, 1:], scores[:, :-1] - scores[:, 1:], 0)
+    place = np.log(np.arange(1, scores.shape[1] + 1))
+    columns = (
+        *(scores, share, np.broadcast_to(place, scores.shape), np.log1p(gap)),
+        *(np.log1p(lists.degrees), lists.degrees == 0),
+        np.broadcast_to(np.log1p(lists.known)[:, None], scores.shape),
+    )
+    return np.stack(columns, 2) * filled[:, :, None]
+
+
+def falling(values: Array) -> Array:
+    """The nearest (Q, K) rows, in squares, that never rise: min over j ≤ i of max over k ≥ i of
+    the mean of places j to k (Barlow et al., 1972).
+    """
+    count = values.shape[1]
+    sums = np.concatenate([np.zeros((len(values), 1)), values.cumsum(1)], 1)
+    first, last = np.indices((count, count))
+    means = (sums[:, None, 1:] - sums[:, :-1, None]) / np.maximum(1, last - first + 1)
+    means[:, last < first] = -np.inf
+    highest = np.maximum.accumulate(means[:, :, ::-1], axis=2)[:, :, ::-1]
+    lowest: Array = np.minimum.accumulate(highest, axis=1).diagonal(axis1=1, axis2=2)
+    return lowest
+
+
+def fit_list_probability(lists: Shortlists, true: Array) -> ListProbability | None:
+    """Maximum likelihood with a normal prior on standardised weights and on relations' offsets.
+
+    Args:
+        lists: of the queries of a split.
+        true: (Q, K) which candidates are facts of the split.
+
+    Returns:
+        None with fewer than ``FEWEST`` true or false candidates.
+    """
+    from scipy.optimize import minimize
+
+    if len(true) > MOST:
+        chosen = np.linspace(0, len(true) - 1, MOST).astype(np.int64)
+        lists, true = lists.rows(chosen), true[chosen]
+    filled = lists.filled
+    y = true[filled].astype(np.float64)
+    if min(y.sum(), len(y) - y.sum()) < FEWEST:
+        return None
+    x = features(lists)[filled]
+    center, spread = x.mean(0), x.std(0)
+    spread[spread == 0] = 1
+    x = (x - center) / spread
+    present, index = np.unique(lists.relations, return_inverse=True)
+    relation = np.broadcast_to(index[:, None], filled.shape)[filled]
+    zero = lists.degrees[filled] == 0
+    size, count = x.shape[1], len(present)
+
+    def logits(point: Array) -> Array:
+        weights, offsets, extra = np.split(point[1:], [size, size + count])
+        added: Array = point[0] + x @ weights + offsets[relation] + zero * extra[relation]
+        return added
+
+    def gathered(values: Array) -> Array:
+        own, of_zero = (np.bincount(relation, v, count) for v in (values, values * zero))
+        return np.concatenate([[values.sum()], x.T @ values, own, of_zero])
+
+    def loss(point: Array) -> tuple[float, Array]:
+        found = logits(point)
+        value = log_loss(found, y).sum() + (prior * point**2).sum() / 2
+        return float(value), gathered(sigmoid(found) - y) + prior * point
+
+    def curvature(point: Array, direction: Array) -> Array:
+        p = sigmoid(logits(point))
+        return gathered(p * (1 - p) * logits(direction)) + prior * direction
+
+    prior = np.ones(1 + size + 2 * count)
+    prior[0] = 0
+    start = np.zeros_like(prior)
+    start[0] = np.log(y.mean() / (1 - y.mean()))
+    found = minimize(loss, start, jac=True, hessp=curvature, method="Newton-CG").x
+    weights, offsets, extra = np.split(found[1:], [size, size + count])
+    added = zip(present.tolist(), zip(offsets.tolist(), extra.tolist(), strict=True), strict=True)
+    return ListProbability(
+        intercept=float(found[0] - (weights * center / spread).sum()),
+        weights=tuple((weights / spread).tolist()),
+        relations=dict(added),
+    )
+
+
+def fit_on_validation(scorer: Scorer, kg: KnowledgeGraph) -> ListProbability | None:
+    """:func:`fit_list_probability` on the validation split; None where it is empty or too small.
+
+    It knows nothing of the test split.
+    """
+    if not len(kg.valid):
+        return None
+    return fit_list_probability(*read_shortlists(scorer, kg, "valid"))
+
+
+def cross_fitted(lists: Shortlists, true: Array) -> Array | None:
+    """(Q, K) probabilities of each list from a fit on the queries of other folds.
+
+    None where a fold leaves too little to fit.
+    """
+    folds = np.arange(len(true)) % FOLDS
+    found = np.full(true.shape, np.nan)
+    for fold in range(FOLDS):
+        own = folds == fold
+        fitted = fit_list_probability(lists.rows(~own), true[~own])
+        if fitted is None:
+            return None
+        found[own] = fitted.of(lists.rows(own))
+    return found

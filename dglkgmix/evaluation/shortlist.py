@@ -1,0 +1,121 @@
+"""Shortlists: the first candidates of a query (method, Probability of a ranked answer)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from dglkgmix.evaluation.ranking import BLOCK, RUN
+from dglkgmix.evaluation.scorer import Scorer
+
+if TYPE_CHECKING:
+    from dglkgmix.kg.graph import KnowledgeGraph
+    from dglkgmix.kg.index import TripleIndex
+
+Array = np.ndarray[Any, Any]
+# Places of a list: probabilities are fitted on so many, and there are none for later places.
+DEPTH = 20
+
+
+@dataclass(frozen=True)
+class Shortlists:
+    """The best candidates of Q queries, best first; K = min(DEPTH, E) places.
+
+    Attributes:
+        relations: (Q,) the queries' relations, reciprocal ones included.
+        known: (Q,) number of known answers, which are no candidates.
+        entities: (Q, K) ids; equal scores come in the order of ids.
+        scores: (Q, K) float64; −inf at places for which no candidate is left.
+        degrees: (Q, K) tail-relation degree of each candidate.
+    """
+
+    relations: Array
+    known: Array
+    entities: Array
+    scores: Array
+    degrees: Array
+
+    @property
+    def filled(self) -> Array:
+        """(Q, K) bool: places that hold a candidate."""
+        return np.isfinite(self.scores)
+
+    def rows(self, chosen: Array) -> Shortlists:
+        """The lists of some queries: (Q,) bool, ids or a slice."""
+        return Shortlists(*(column[chosen] for column in vars(self).values()))
+
+
+def shortlists(
+    kg: KnowledgeGraph, known: TripleIndex, heads: Tensor, relations: Tensor, scores: Tensor
+) -> Shortlists:
+    """From the scores (Q, E) of Q queries; ``known`` answers are left out."""
+    rows, tails = known.tails_of(heads, relations)
+    left = candidates(kg, relations)
+    left[rows, tails] = False
+    scores = scores.cpu().masked_fill(~left, -torch.inf)
+    places = _best(scores, min(DEPTH, scores.shape[1]))
+    return Shortlists(
+        relations=relations.numpy(),
+        known=rows.bincount(minlength=len(heads)).numpy(),
+        entities=places.numpy(),
+        scores=scores.gather(1, places).double().numpy(),
+        degrees=kg.degrees.tail_relation(places, relations[:, None]).numpy(),
+    )
+
+
+def candidates(kg: KnowledgeGraph, relations: Tensor) -> Tensor:
+    """(Q, E) bool: entities of a node type that the relation leads to in training.
+
+    Everything where the graph has no node types or the relation no training triples.
+    """
+    found = torch.ones(len(relations), kg.num_entities, dtype=torch.bool)
+    if kg.node_types is not None:
+        for relation in torch.unique(relations):
+            tails = kg.edges[kg.edges[:, 1] == relation, 2]
+            if len(tails):
+                found[relations == relation] = torch.isin(kg.node_types, kg.node_types[tails])
+    return found
+
+
+def read_shortlists(scorer: Scorer, kg: KnowledgeGraph, split: str) -> tuple[Shortlists, Array]:
+    """The list of each distinct query of a split, and which candidates the split holds.
+
+    Training facts are left out; for the test split validation facts, too. So a candidate of the
+    validation split counts as wrong where only the test split has it.
+
+    Returns:
+        The lists of the Q queries, and (Q, K) bool.
+    """
+    held = kg.index_of(kg.split(split))
+    known = kg.train_index if split == "valid" else kg.steering_index
+    size = max(1, min(RUN, BLOCK // kg.num_entities))
+    parts = []
+    blocks = (torch.split(column, size) for column in (held.heads, held.relations))
+    for heads, relations in zip(*blocks, strict=True):
+        scores = scorer.scores(scorer.query(heads, relations), 0, kg.num_entities)
+        parts.append(shortlists(kg, known, heads, relations, scores))
+    columns = zip(*(vars(part).values() for part in parts), strict=True)
+    lists = Shortlists(*map(np.concatenate, columns))
+    entities = torch.from_numpy(lists.entities)
+    true = held.contains(held.heads[:, None], held.relations[:, None], entities).numpy()
+    return lists, true & lists.filled
+
+
+def _best(scores: Tensor, count: int) -> Tensor:
+    """(Q, count) columns of the greatest scores (Q, E), equal ones in their order."""
+    found = scores.topk(count, sorted=False)
+    least = found.values.amin(1, keepdim=True)
+    places = found.indices
+    # Where more columns than wanted reach the least of them, topk may have taken any of these.
+    tied = ((scores >= least).sum(1) > count).nonzero()[:, 0]
+    if len(tied):
+        above, level = scores[tied] > least[tied], scores[tied] == least[tied]
+        wanted = above | (level & (level.cumsum(1) <= count - above.sum(1, keepdim=True)))
+        places[tied] = wanted.nonzero()[:, 1].view(len(tied), count)
+    places = places.sort(dim=1).values
+    order = scores.gather(1, places).sort(dim=1, descending=True, stable=True).indices
+    return places.gather(1, order)

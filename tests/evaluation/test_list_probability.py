@@ -1,0 +1,208 @@
+from __future__ import annotations
+
+import json
+import math
+
+import numpy as np
+import pytest
+import torch
+from sklearn.isotonic import isotonic_regression
+from sklearn.linear_model import LogisticRegression
+
+from dglkgmix.evaluation import list_probability
+from dglkgmix.evaluation.list_probability import (
+    FEATURES,
+    FEWEST,
+    FOLDS,
+    ListProbability,
+    cross_fitted,
+    falling,
+    features,
+    fit_list_probability,
+    fit_on_validation,
+)
+from dglkgmix.evaluation.shortlist import Shortlists
+from dglkgmix.kg.graph import KnowledgeGraph
+from tests.evaluation import plain
+from tests.evaluation.stand_ins import TableScorer
+
+
+def one_list(scores, degrees, relation=0, known=0):
+    return Shortlists(
+        relations=np.array([relation]),
+        known=np.array([known]),
+        entities=np.arange(len(scores))[None],
+        scores=np.array([scores], dtype=np.float64),
+        degrees=np.array([degrees]),
+    )
+
+
+def drawn(queries=600, places=6, relations=3, seed=0):
+    """Lists whose answers are true with a known chance: 1 / (1 + exp(1 + place − relation))."""
+    draw = np.random.default_rng(seed)
+    relation = draw.integers(relations, size=queries)
+    scores = -np.sort(-draw.normal(size=(queries, places)), axis=1)
+    scores[draw.random(queries) < 0.2, -1] = -np.inf
+    lists = Shortlists(
+        relations=relation,
+        known=draw.poisson(1, queries),
+        entities=np.zeros((queries, places), dtype=np.int64),
+        scores=scores,
+        degrees=draw.poisson(1, (queries, places)),
+    )
+    chance = 1 / (1 + np.exp(1 + np.arange(places) - relation[:, None]))
+    return lists, (draw.random((queries, places)) < chance) & lists.filled
+
+
+def test_features_of_a_list_by_hand():
+    """Scores log 6, log 3, log 1 have shares 0.6, 0.3, 0.1; the fourth place is empty."""
+    scores = [math.log(6), math.log(3), 0.0, -np.inf]
+    found = features(one_list(scores, [0, 1, 7, 0], known=3))[0]
+    assert found.shape == (4, len(FEATURES))
+    columns = dict(zip(FEATURES, found.T, strict=True))
+    assert columns["score"] == pytest.approx([math.log(6), math.log(3), 0, 0])
+    assert columns["share"] == pytest.approx([math.log(0.6), math.log(0.3), math.log(0.1), 0])
+    assert columns["place"] == pytest.approx([0, math.log(2), math.log(3), 0])
+    assert columns["gap"] == pytest.approx(
+        [math.log(1 + math.log(2)), math.log(1 + math.log(3)), 0, 0]
+    )
+    assert columns["degree"] == pytest.approx([0, math.log(2), math.log(8), 0])
+    assert columns["zero"].tolist() == [1, 0, 0, 0]
+    assert columns["known"] == pytest.approx([math.log(4)] * 3 + [0])
+
+
+def test_a_list_without_candidates_has_no_probabilities():
+    empty = one_list([-np.inf, -np.inf], [0, 0])
+    fitted = ListProbability(0.0, (1.0,) * len(FEATURES), {})
+    assert np.isnan(fitted.of(empty)).all()
+    assert fitted.of(empty.rows(slice(0))).shape == (0, 2)
+
+
+def test_the_log_odds_are_added_up():
+    """Relation 2 adds 0.5, and 0.25 more to a degree of 0; relation 9 was never seen."""
+    weights = dict.fromkeys(FEATURES, 0.0) | {"score": 2.0}
+    fitted = ListProbability(-1.0, tuple(weights.values()), {2: (0.5, 0.25)})
+    known = fitted.of(one_list([1.0, 0.0], [0, 3], relation=2))[0]
+    assert known == pytest.approx([plain.sigmoid(-1 + 2 + 0.75), plain.sigmoid(-1 + 0.5)])
+    other = fitted.of(one_list([1.0, 0.0], [0, 3], relation=9))[0]
+    assert other == pytest.approx([plain.sigmoid(1.0), plain.sigmoid(-1.0)])
+
+
+def test_probabilities_never_rise_down_a_list():
+    """By degree alone the second answer would be ahead: both get the mean."""
+    weights = dict.fromkeys(FEATURES, 0.0) | {"degree": 1.0}
+    fitted = ListProbability(0.0, tuple(weights.values()), {})
+    found = fitted.of(one_list([2.0, 1.0, -np.inf], [0, 1, 0]))[0]
+    assert found[:2] == pytest.approx([(0.5 + 2 / 3) / 2] * 2)  # σ(log 2) is 2/3
+    assert np.isnan(found[2])
+
+
+def test_falling_by_hand_and_against_isotonic_regression():
+    assert falling(np.array([[0.2, 0.4, 0.1]]))[0] == pytest.approx([0.3, 0.3, 0.1])
+    assert falling(np.array([[0.1, 0.2, 0.6]]))[0] == pytest.approx([0.3, 0.3, 0.3])
+    rows = np.random.default_rng(0).random((50, 8))
+    expected = [isotonic_regression(row, increasing=False) for row in rows]
+    assert falling(rows) == pytest.approx(np.array(expected))
+
+
+def test_the_fit_is_a_logistic_regression_with_offsets():
+    """Against scikit-learn on the same columns, relations and zero degrees written out."""
+    lists, true = drawn()
+    filled = lists.filled
+    x = features(lists)[filled]
+    x = (x - x.mean(0)) / x.std(0)
+    one_hot = np.eye(3)[np.broadcast_to(lists.relations[:, None], filled.shape)[filled]]
+    columns = np.hstack([x, one_hot, one_hot * (lists.degrees[filled] == 0)[:, None]])
+    expected = LogisticRegression(C=1.0, tol=1e-10, max_iter=10_000).fit(columns, true[filled])
+    fitted = fit_list_probability(lists, true)
+    added = np.array([fitted.relations[i] for i in range(3)])
+    assert added.T.ravel() == pytest.approx(expected.coef_[0, -6:], abs=1e-3)
+    assert np.array(fitted.weights) * features(lists)[filled].std(0) == pytest.approx(
+        expected.coef_[0, :-6], abs=1e-3
+    )
+    raw = features(lists)[filled] @ np.array(fitted.weights) + fitted.intercept
+    raw += added[np.argmax(one_hot, 1), 0]
+    raw += added[np.argmax(one_hot, 1), 1] * (lists.degrees[filled] == 0)
+    assert raw == pytest.approx(expected.decision_function(columns), abs=1e-2)
+
+
+def test_as_many_true_answers_are_expected_as_there_are():
+    lists, true = drawn()
+    found = fit_list_probability(lists, true).of(lists)[lists.filled]
+    assert found.sum() == pytest.approx(true.sum(), rel=1e-4)
+
+
+def test_it_survives_json():
+    fitted = fit_list_probability(*drawn())
+    assert ListProbability.from_dict(json.loads(json.dumps(fitted.to_dict()))) == fitted
+
+
+@pytest.mark.parametrize("count", [FEWEST - 1, FEWEST])
+@pytest.mark.parametrize("flip", [False, True])
+def test_too_few_true_or_false_answers_give_no_fit(count, flip):
+    lists, true = drawn(queries=100)
+    lists = lists.rows(lists.filled.all(1))
+    true = np.zeros((len(lists.relations), 6), dtype=bool)
+    true.flat[:count] = True
+    fitted = fit_list_probability(lists, ~true if flip else true)
+    assert (fitted is None) == (count < FEWEST)
+
+
+def test_many_lists_are_thinned(monkeypatch):
+    """300 of 600: the first and the last, and what lies evenly between."""
+    lists, true = drawn()
+    monkeypatch.setattr(list_probability, "MOST", 300)
+    chosen = np.linspace(0, 599, 300).astype(int)
+    assert fit_list_probability(lists, true) == fit_list_probability(
+        lists.rows(chosen), true[chosen]
+    )
+
+
+def test_cross_fitting_knows_nothing_of_a_lists_own_fold():
+    lists, true = drawn()
+    found = cross_fitted(lists, true)
+    rest = np.arange(600) % FOLDS != 1
+    expected = fit_list_probability(lists.rows(rest), true[rest]).of(lists.rows(~rest))
+    assert found[~rest] == pytest.approx(expected, nan_ok=True)
+    true[~rest] = ~true[~rest] & lists.filled[~rest]
+    assert cross_fitted(lists, true)[~rest] == pytest.approx(expected, nan_ok=True)
+
+
+def test_cross_fitting_with_too_little_in_a_fold():
+    lists, true = drawn()
+    true[:] = False
+    true.flat[: FEWEST + 3] = lists.filled.flat[: FEWEST + 3]
+    assert cross_fitted(lists, true) is None
+
+
+def test_the_test_split_has_no_part_in_it(toy_rows, monkeypatch):
+    monkeypatch.setattr(list_probability, "FEWEST", 1)
+    table = torch.randn(6, 5, 5, generator=torch.Generator().manual_seed(0))
+    kg = KnowledgeGraph.from_names(*toy_rows.values())
+    other = KnowledgeGraph.from_arrays(
+        kg.train, kg.valid, kg.test.flip(0)[:1], entities=kg.entities, relations=kg.relations
+    )
+    fitted = fit_on_validation(TableScorer(table), kg)
+    assert fitted is not None
+    assert fitted == fit_on_validation(TableScorer(table), other)
+    unvalidated = KnowledgeGraph.from_arrays(
+        kg.train, kg.valid[:0], kg.test, entities=kg.entities, relations=kg.relations
+    )
+    assert fit_on_validation(TableScorer(table), unvalidated) is None
+
+
+def test_entities_off_the_list_have_none(toy_rows, monkeypatch):
+    """(b, likes): train has c and valid a, so a and c are no candidates; two places of three."""
+    monkeypatch.setattr("dglkgmix.evaluation.shortlist.DEPTH", 2)
+    kg = KnowledgeGraph.from_names(*toy_rows.values())
+    scores = torch.zeros(1, 5)
+    wanted = {"a": 9.0, "c": 8.0, "d": 2.0, "lone": 1.0, "b": 0.0}
+    for name, score in wanted.items():
+        scores[0, kg.entities.id(name)] = score
+    fitted = ListProbability(0.0, (1.0, *(0.0,) * (len(FEATURES) - 1)), {})
+    head, relation = torch.tensor([kg.entities.id("b")]), torch.tensor([kg.relations.id("likes")])
+    found = fitted.of_entities(kg, head, relation, scores)[0]
+    by_name = {name: found[kg.entities.id(name)] for name in wanted}
+    assert by_name["d"] == pytest.approx(plain.sigmoid(2.0))
+    assert by_name["lone"] == pytest.approx(plain.sigmoid(1.0))
+    assert np.isnan([by_name["a"], by_name["c"], by_name["b"]]).all()
