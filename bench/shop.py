@@ -1,10 +1,10 @@
 """A shop's graph: who bought what, where customers live, what products are.
 
-    python -m bench.shop FILE [--seed 0]
+    python -m bench.shop FILE [--seed 0] [--together 0.85]
 
 Customers have a home town and favourite categories, and buy from these, the popular products more
-often, mostly together with a product that goes with them. About 20,000 facts, a head, relation and
-tail a line.
+often, and each with the product that goes with it by a chance of ``--together``. A head, relation
+and tail a line, about 20,000 facts with the defaults.
 """
 
 from __future__ import annotations
@@ -15,10 +15,9 @@ from pathlib import Path
 import numpy as np
 
 CUSTOMERS, PRODUCTS, CATEGORIES, BRANDS, TOWNS = 600, 800, 24, 40, 50
-TOGETHER = 0.85
 
 
-def shop(seed: int = 0) -> list[tuple[str, str, str]]:
+def shop(seed: int = 0, together: float = 0.85) -> list[tuple[str, str, str]]:
     """Facts in the order in which they are drawn, none twice."""
     draw = np.random.default_rng(seed)
     category = draw.integers(CATEGORIES, size=PRODUCTS)
@@ -39,7 +38,7 @@ def shop(seed: int = 0) -> list[tuple[str, str, str]]:
         count = 4 + draw.poisson(11)
         for product in draw.choice(PRODUCTS, size=count, replace=False, p=taste / taste.sum()):
             facts[name, "bought", f"product {product}"] = None
-            if draw.random() < TOGETHER:
+            if draw.random() < together:
                 facts[name, "bought", f"product {companion[product]}"] = None
         for product in draw.choice(PRODUCTS, size=3, p=taste / taste.sum()):
             facts[name, "rated", f"product {product}"] = None
@@ -51,8 +50,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("file", type=Path)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--together", type=float, default=0.85)
     options = parser.parse_args()
-    facts = shop(options.seed)
+    facts = shop(options.seed, options.together)
     options.file.write_text("".join("\t".join(fact) + "\n" for fact in facts), encoding="utf-8")
     print(f"{len(facts):,} facts: {options.file}")
 

@@ -98,7 +98,7 @@ def _shortlist(found: Mapping[str, Any], bins: DegreeBins) -> str:
     if shortlist is None:
         return ""
     title = (
-        "First ten answers of each query that neither train nor valid hold: their probability, a "
+        "First ten answers of each query that earlier splits do not hold: their probability, a "
         "lower bound,\nand the share that the split holds, by tail-relation degree and by "
         "probability"
     )
@@ -129,7 +129,7 @@ def _calibration(found: Mapping[str, Any], bins: DegreeBins) -> str:
         return ""
     sign = "−" if calibration["offset"] < 0 else "+"
     title = (
-        "Calibration against a random false triple, or a given one, before: σ(score), and after: "
+        "Calibration against random or given false triples, before: σ(score), after: "
         f"σ({calibration['scale']:.4g} · score {sign} {abs(calibration['offset']):.4g})"
     )
     heading = ["", "triples", "ECE before", "after", "Brier before", "after"]

@@ -66,10 +66,10 @@ def predict(
 ) -> None:
     """Complete a triple: give two of --head, --relation and --tail, get the third.
 
-    Each answer comes with the model's score; the probability that it is among the facts held out
-    for its query, as found on validation queries: a lower bound, as facts that nobody recorded
-    count as wrong there, and only for the first 20 answers that train and valid do not hold; and
-    its degree: how many training triples lead to it by the relation.
+    Each answer comes with the model's score; the probability that it is true, if the query lacks
+    an answer: a lower bound, fitted on validation queries, where facts that nobody recorded count
+    as wrong, and only for the first 20 answers that train and valid do not hold; and its degree:
+    how many training triples lead to it by the relation.
     """
     from dglkgmix.kg.degrees import DegreeBins
     from dglkgmix.prediction.answers import Query

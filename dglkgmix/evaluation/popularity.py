@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
-from dglkgmix.kg.ragged import expand
+from dglkgmix.kg.keys import expand
 
 if TYPE_CHECKING:
     from dglkgmix.kg.graph import KnowledgeGraph

@@ -1,1 +1,4 @@
-"""From files to a graph: readers, vocabularies, splits, the heterograph and its degrees."""
+"""From files to a graph with degrees."""
+
+SPLITS = ("train", "valid", "test")
+ROLES = ("head", "relation", "tail")

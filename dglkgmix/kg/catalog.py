@@ -1,4 +1,4 @@
-"""Data sets by name: their facts, and their files: fetched once, verified always."""
+"""Data sets by name: facts, and files, which are fetched once and verified at every use."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from pathlib import Path
 from dglkgmix import datasets
 from dglkgmix.errors import DataError, StorageError, UnknownNameError
 from dglkgmix.files import write_atomic
-from dglkgmix.kg.archives import members
-from dglkgmix.kg.download import Progress, download
+from dglkgmix.kg import SPLITS
+from dglkgmix.kg.download import Progress, download, members
 from dglkgmix.paths import path_of
 
 if sys.version_info >= (3, 11):
@@ -23,24 +23,23 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-SPLITS = ("train", "valid", "test")
 CACHE_VARIABLE = "DGLKGMIX_DATA"
 
 
 @dataclass(frozen=True)
 class Entry:
-    """What is known of a data set before a byte of it is read.
+    """What the catalog states of a data set.
 
     Attributes:
-        name: by which it is asked for.
+        name: the catalog's name.
         summary: what its triples are about.
         entities: number over all splits; likewise ``relations``.
         train: number of rows; likewise ``valid`` and ``test``.
         licence: as its authors state it.
         citation: where it comes from.
-        urls: an address for each split, or one for ``archive``; none for what is bundled.
+        urls: an address for each split, or one for ``archive``; none for the bundled graph.
         digests: :func:`lines_digest` of each split's file.
-        file_sha256: SHA-256 of each split's published file, where known: a short cut.
+        file_sha256: SHA-256 of each split's published file, where known: faster to check.
         archive_sha256: SHA-256 of the archive, where the files come in one.
     """
 
@@ -76,7 +75,7 @@ def names() -> tuple[str, ...]:
 
 
 def is_known(name: str) -> bool:
-    """Whether the catalog has a data set of this name, to the letter."""
+    """Whether the catalog has a data set of exactly this name."""
     return name in _entries()
 
 
@@ -97,7 +96,7 @@ def cache_folder() -> Path:
     """Where data sets are kept: ``DGLKGMIX_DATA``, else ``dglkgmix`` in the user's cache folder.
 
     Raises:
-        StorageError: no such folder can be told, as the user has no home.
+        StorageError: the user has no home folder.
     """
     if chosen := os.environ.get(CACHE_VARIABLE):
         return path_of(chosen)
@@ -107,7 +106,7 @@ def cache_folder() -> Path:
     try:
         return Path.home() / ".cache" / "dglkgmix"
     except RuntimeError as error:
-        raise StorageError(f"no home folder: say in {CACHE_VARIABLE} where to keep data") from error
+        raise StorageError(f"no home folder: set {CACHE_VARIABLE} to a folder for data") from error
 
 
 def folder_of(data: Entry) -> Path:
@@ -116,35 +115,42 @@ def folder_of(data: Entry) -> Path:
 
 
 def is_cached(data: Entry) -> bool:
-    """Whether all files lie in the folder; :func:`fetch` verifies them."""
+    """Whether all files are in the folder; :func:`fetch` verifies them."""
     return not _missing(data)
 
 
 def fetch(data: str | Entry, *, progress: Progress | None = None, timeout: float = 30.0) -> Path:
     """The folder with a data set's ``train.txt``, ``valid.txt`` and ``test.txt``, verified.
 
-    Files that lie in the cache are used, whoever laid them there; what is missing is downloaded
-    into memory, verified and only then written, each file at once: processes that fetch the same
-    data set at the same time do each other no harm.
+    Files in the cache folder are used, also those a user put there; missing ones are downloaded
+    into memory, verified and then written, each whole or not at all: several processes may fetch
+    the same data set at the same time.
 
     Args:
-        data: a name of the catalog, or an entry of one's own.
+        data: a name of the catalog, or an entry of your own.
         progress: called with a file's name, the bytes so far and in all (None where unknown).
-        timeout: seconds of silence after which the mirror is given up.
+        timeout: seconds without an answer after which a download fails.
 
     Raises:
         UnknownNameError: no such data set.
         DataError: a file, downloaded or in the cache, is not what the catalog says.
-        StorageError: the mirror, the network, the disk or the cache folder fails.
+        StorageError: the server, the network, the disk or the cache folder fails.
     """
     data = entry(data) if isinstance(data, str) else data
     folder = folder_of(data)
     missing = _missing(data)
     if missing and data.bundled:
         raise StorageError(f"{data.name}: the package lacks {folder}: install it again")
-    for split in SPLITS:
-        if split not in missing:
-            _verify(data, split, folder)
+    for path in (folder / f"{split}.txt" for split in SPLITS if split not in missing):
+        try:
+            content = path.read_bytes()
+        except OSError as error:
+            raise StorageError(f"{data.name}: {path}: {error.strerror}") from error
+        if not _is_published(data, path.stem, content):
+            raise DataError(
+                f"{data.name}: {path} is not the published file: remove it to fetch it again; to "
+                "use it as it is, move the folder elsewhere and give its path"
+            )
     if missing:
         _make_folder(data, folder.parent)
         fetched = _downloaded(data, missing, progress, timeout)
@@ -157,7 +163,7 @@ def fetch(data: str | Entry, *, progress: Progress | None = None, timeout: float
 def lines_digest(content: bytes) -> str:
     """SHA-256 of the non-empty lines without their ends, sorted as bytes, each followed by LF.
 
-    The same whatever a mirror's order of lines and line ends.
+    Independent of the order of lines and of line ends, which differ between servers.
     """
     lines = content.replace(b"\r\n", b"\n").split(b"\n")
     lines.sort()
@@ -179,58 +185,39 @@ def _is_published(data: Entry, split: str, content: bytes) -> bool:
     return lines_digest(content) == data.digests[split]
 
 
-def _verify(data: Entry, split: str, folder: Path) -> None:
-    path = folder / f"{split}.txt"
-    try:
-        content = path.read_bytes()
-    except OSError as error:
-        raise StorageError(f"{data.name}: {path}: {error.strerror}") from error
-    if not _is_published(data, split, content):
-        raise DataError(
-            f"{data.name}: {path} is not the published file: remove it to have it fetched again; "
-            f"to use it as it is, lay the folder elsewhere and give its path"
-        )
-
-
 def _make_folder(data: Entry, folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise StorageError(
             f"{data.name}: the folder {folder} cannot be made ({error.strerror}); "
-            f"{CACHE_VARIABLE} names another place for data sets"
+            f"{CACHE_VARIABLE} names another folder for data sets"
         ) from error
 
 
 def _downloaded(
     data: Entry, splits: list[str], progress: Progress | None, timeout: float
 ) -> dict[str, bytes]:
+    archive = data.urls.get("archive")
+    urls = {"archive": archive} if archive else {split: data.urls[split] for split in splits}
     try:
-        if "archive" in data.urls:
-            found = _from_archive(data, splits, progress, timeout)
-        else:
-            found = {s: download(data.urls[s], timeout=timeout, progress=progress) for s in splits}
+        found = {k: download(url, timeout=timeout, progress=progress) for k, url in urls.items()}
     except StorageError as error:
         raise StorageError(f"{data.name}: {error}. {_advice(data)}") from error
+    if archive:
+        content = found["archive"]
+        if data.archive_sha256 not in (None, hashlib.sha256(content).hexdigest()):
+            raise _wrong(data, f"{archive} is not the published archive", content)
+        try:
+            files = members(content, [f"{split}.txt" for split in splits])
+        except DataError as error:
+            raise _wrong(data, f"{archive}: {error}", content) from error
+        found = {split: files[f"{split}.txt"] for split in splits}
     for split, content in found.items():
         if not _is_published(data, split, content):
-            url = data.urls.get(split, data.urls.get("archive"))
+            url = archive or data.urls[split]
             raise _wrong(data, f"{url} holds another {split}.txt than the published one", content)
     return found
-
-
-def _from_archive(
-    data: Entry, splits: list[str], progress: Progress | None, timeout: float
-) -> dict[str, bytes]:
-    url = data.urls["archive"]
-    archive = download(url, timeout=timeout, progress=progress)
-    if data.archive_sha256 not in (None, hashlib.sha256(archive).hexdigest()):
-        raise _wrong(data, f"{url} is not the published archive", archive)
-    try:
-        found = members(archive, [f"{split}.txt" for split in splits])
-    except DataError as error:
-        raise _wrong(data, f"{url}: {error}", archive) from error
-    return {split: found[f"{split}.txt"] for split in splits}
 
 
 def _wrong(data: Entry, what: str, content: bytes) -> DataError:
@@ -240,6 +227,6 @@ def _wrong(data: Entry, what: str, content: bytes) -> DataError:
 
 def _advice(data: Entry) -> str:
     return (
-        "Try again later, or from another machine lay train.txt, valid.txt and test.txt into "
-        f"{folder_of(data)} ({CACHE_VARIABLE} names another place for data sets)"
+        "Try again later, or copy train.txt, valid.txt and test.txt into "
+        f"{folder_of(data)} ({CACHE_VARIABLE} names another folder for data sets)"
     )

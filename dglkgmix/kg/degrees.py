@@ -9,16 +9,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import torch
 from torch import Tensor
 
 from dglkgmix.errors import ConfigError, DataError
+from dglkgmix.kg import SPLITS
 from dglkgmix.kg.keys import as_ids, broadcast, find
-
-if TYPE_CHECKING:
-    from dglkgmix.kg.graph import KnowledgeGraph
+from dglkgmix.kg.vocabulary import Vocabulary
 
 DEFAULT_BINS = (1, 10, 50)
 DEFAULT_NAMES = ("zero", "low", "medium", "high")
@@ -26,35 +25,37 @@ PARTNER_RULES = ("any", "strict")
 
 
 def readable(interval: str) -> str:
-    """A bin's name as people read it: ``[50,∞)`` for ``[50,inf)``; other names stay."""
+    """A bin's name to display: ``[50,∞)`` for ``[50,inf)``; other names stay."""
     return interval.replace(",inf)", ",∞)") if interval.startswith("[") else interval
 
 
 class Degrees:
-    """Degrees of arrays of entities ``v`` and relations ``r``; shapes broadcast, long comes back.
+    """Degrees of arrays of entities ``v`` and relations ``r``; shapes broadcast, results are long.
+
+    Counted over ``edges`` (M, 3), distinct training triples with their reciprocals.
 
     Raises (all methods):
         OutOfRangeError: an id outside the graph.
     """
 
-    def __init__(self, kg: KnowledgeGraph) -> None:
-        self._edges = kg.edges
-        self._num_entities = kg.num_entities
-        self._num_relations = kg.num_relations
+    def __init__(self, edges: Tensor, num_entities: int, num_relations: int) -> None:
+        self._edges = edges
+        self._num_entities = num_entities
+        self._num_relations = num_relations
 
     def in_degree(self, v: Any) -> Tensor:
         """Training triples with tail v."""
         return self._in_degrees[as_ids(v, "entity", self._num_entities)]
 
     def out_degree(self, v: Any) -> Tensor:
-        """Training triples with head v; the in-degree again, as every triple stands both ways."""
-        return self._out_degrees[as_ids(v, "entity", self._num_entities)]
+        """Training triples with head v: the in-degree, as every triple has its reciprocal."""
+        return self.in_degree(v)
 
     def tail_relation(self, v: Any, r: Any) -> Tensor:
         """d_tail(v, r): training triples with relation r and tail v."""
         v, r = self._pairs(v, r)
         position = find(self.pair_keys, r * self._num_entities + v)
-        return torch.where(position < 0, 0, self._pair_degrees[position])
+        return torch.where(position < 0, 0, self.pair_degrees[position])
 
     def relation_specific(self, v: Any, r: Any) -> Tensor:
         """d(v, r): training triples with relation r and v as head or tail, self-loops once."""
@@ -70,7 +71,7 @@ class Degrees:
     @cached_property
     def edge_tail_relation(self) -> Tensor:
         """(M,) d_tail(t, r) of every edge of ``kg.edges``."""
-        return self._pair_degrees[self._edge_pairs]
+        return self.pair_degrees[self._pair_table[1]]
 
     @property
     def num_pairs(self) -> int:
@@ -82,24 +83,19 @@ class Degrees:
         """(num_pairs,) ``relation * E + tail`` of each distinct pair, ascending."""
         return self._pair_table[0]
 
-    @property
+    @cached_property
     def pair_degrees(self) -> Tensor:
         """(num_pairs,) tail-relation degree of each pair, in the order of its key; all > 0."""
-        return self._pair_degrees
+        # Not by DGL, whose import takes longer than a prediction.
+        return torch.bincount(self._pair_table[1], minlength=self.num_pairs)
 
-    def _pairs(self, v: Any, r: Any) -> tuple[Tensor, Tensor]:
+    def _pairs(self, v: Any, r: Any) -> tuple[Tensor, ...]:
         entities = as_ids(v, "entity", self._num_entities)
-        relations = as_ids(r, "relation", 2 * self._num_relations)
-        first, second = broadcast(entities, relations)
-        return first, second
+        return broadcast(entities, as_ids(r, "relation", 2 * self._num_relations))
 
     @cached_property
     def _in_degrees(self) -> Tensor:
         return torch.bincount(self._edges[:, 2], minlength=self._num_entities)
-
-    @cached_property
-    def _out_degrees(self) -> Tensor:
-        return torch.bincount(self._edges[:, 0], minlength=self._num_entities)
 
     @cached_property
     def _pair_table(self) -> tuple[Tensor, Tensor]:
@@ -108,19 +104,46 @@ class Degrees:
         pairs, inverse = torch.unique(keys, return_inverse=True)
         return pairs, inverse
 
-    @property
-    def _edge_pairs(self) -> Tensor:
-        return self._pair_table[1]
-
-    @cached_property
-    def _pair_degrees(self) -> Tensor:
-        # Not by DGL, whose import takes longer than a prediction.
-        return torch.bincount(self._edge_pairs, minlength=len(self.pair_keys))
-
     @cached_property
     def _loop_keys(self) -> Tensor:
         loops = self._edges[self._edges[:, 0] == self._edges[:, 2]]
         return (loops[:, 1] * self._num_entities + loops[:, 2]).sort().values
+
+
+class Graph(Protocol):
+    """What this folder's functions read of a ``KnowledgeGraph``, which is made of them."""
+
+    entities: Vocabulary
+    relations: Vocabulary
+    train: Tensor
+    valid: Tensor
+    test: Tensor
+    node_types: Tensor | None
+    node_type_names: tuple[str, ...]
+    edge_types: tuple[tuple[str, str, str], ...] | None
+
+    @property
+    def num_entities(self) -> int:
+        """E."""
+
+    @property
+    def num_relations(self) -> int:
+        """R."""
+
+    @property
+    def edges(self) -> Tensor:
+        """(M, 3): distinct training triples, then their reciprocals."""
+
+    @property
+    def train_edges(self) -> Tensor:
+        """(N,) for each row of ``train`` its edge."""
+
+    @property
+    def degrees(self) -> Degrees:
+        """Degrees over the training triples."""
+
+    def split(self, name: str) -> Tensor:
+        """Rows (N, 3)."""
 
 
 class DegreeBins:
@@ -185,10 +208,10 @@ class DegreeBins:
         return dict(zip(self.names, counts.tolist(), strict=True))
 
 
-def query_degrees(kg: KnowledgeGraph, split: str) -> Tensor:
+def query_degrees(kg: Graph, split: str) -> Tensor:
     """d_tail(answer, relation) of a split's queries, (2N,): tail queries, then head queries."""
-    if split == "train":  # Known already, edge by edge: looking 2N pairs up again takes longer.
-        edges = torch.cat([kg.train_edges, kg.train_edges + kg.num_edges // 2])
+    if split == "train":  # Known by edge: looking 2N pairs up again takes longer.
+        edges = torch.cat([kg.train_edges, kg.train_edges + len(kg.edges) // 2])
         return kg.degrees.edge_tail_relation[edges]
     heads, relations, tails = kg.split(split).unbind(1)
     reciprocal = relations + kg.num_relations
@@ -198,7 +221,7 @@ def query_degrees(kg: KnowledgeGraph, split: str) -> Tensor:
 
 
 def degree_summary(
-    kg: KnowledgeGraph, bins: DegreeBins, threshold: int, partners: int, rule: str
+    kg: Graph, bins: DegreeBins, threshold: int, partners: int, rule: str
 ) -> dict[str, Any]:
     """What ``dglkgmix degrees --json`` prints.
 
@@ -210,12 +233,12 @@ def degree_summary(
     return {
         "pairs": kg.degrees.num_pairs,
         **mixing_summary(kg, threshold, partners, rule),
-        "bins": {s: bins.count(query_degrees(kg, s)) for s in ("train", "valid", "test")},
+        "bins": {s: bins.count(query_degrees(kg, s)) for s in SPLITS},
     }
 
 
-def mixing_summary(kg: KnowledgeGraph, threshold: int, partners: int, rule: str) -> dict[str, int]:
-    """What KG-Mixup with threshold η and k partners would do in an epoch (its steps 1 and 2).
+def mixing_summary(kg: Graph, threshold: int, partners: int, rule: str) -> dict[str, int]:
+    """What KG-Mixup with threshold η and k partners would do in an epoch (steps 1 and 2).
 
     Returns:
         below_threshold: training triples with d_tail < η, reciprocal ones included.
@@ -239,7 +262,7 @@ def mixing_summary(kg: KnowledgeGraph, threshold: int, partners: int, rule: str)
     }
 
 
-def partner_counts(kg: KnowledgeGraph, rule: str) -> Tensor:
+def partner_counts(kg: Graph, rule: str) -> Tensor:
     """(M,) number |C| of candidates for mixing with each edge of ``kg.edges``.
 
     "any": all other triples with the same tail. "strict": those of them with another head and

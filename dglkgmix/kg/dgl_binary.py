@@ -1,6 +1,6 @@
 """A graph as one DGL binary file, which ``dgl.load_graphs`` reads as well.
 
-The file holds the graph of :func:`dglkgmix.kg.dgl_io.to_dgl`; its labels hold the names, as UTF-8
+The file holds the graph of ``KnowledgeGraph.to_dgl``; its labels hold the names, as UTF-8
 bytes (``entity_names``) with their bounds (``entity_bounds``), relations likewise. DGL's loader
 ends the process on a damaged file, so a digest of the content follows it and is checked first.
 """
@@ -20,7 +20,6 @@ from torch import Tensor
 from dglkgmix._dgl import dgl
 from dglkgmix.errors import DataError
 from dglkgmix.files import write_atomic
-from dglkgmix.kg.dgl_io import from_dgl, to_dgl
 from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.kg.vocabulary import Vocabulary
 
@@ -37,7 +36,7 @@ def save_binary(kg: KnowledgeGraph, path: Path) -> None:
     labels = {**_pack("entity", kg.entities), **_pack("relation", kg.relations)}
     with tempfile.TemporaryDirectory(prefix="dglkgmix-") as folder:
         part = Path(folder) / "graph"
-        dgl.save_graphs(str(part), [to_dgl(kg)], labels)
+        dgl.save_graphs(str(part), [kg.to_dgl()], labels)
         content = part.read_bytes()
     write_atomic(path, content + _SEAL + hashlib.sha256(content).digest())
 
@@ -52,7 +51,14 @@ def load_binary(path: Path) -> KnowledgeGraph:
         content = path.read_bytes()
     except OSError as error:
         raise DataError(f"{path}: cannot be read: {error.strerror}") from None
-    _check_seal(content, path)
+    body, seal = content[: -_DIGEST_SIZE - len(_SEAL)], content[-_DIGEST_SIZE - len(_SEAL) :]
+    if not seal.startswith(_SEAL):
+        raise DataError(
+            f"{path}: not written by `dglkgmix data convert`, or cut off; load other DGL files in "
+            "Python with dgl.load_graphs and KnowledgeGraph.from_dgl"
+        )
+    if hashlib.sha256(body).digest() != seal[len(_SEAL) :]:
+        raise DataError(f"{path}: damaged: its digest does not match its content")
     with tempfile.TemporaryDirectory(prefix="dglkgmix-") as folder:
         # DGL takes no path that is not UTF-8.
         link = Path(folder) / "graph"
@@ -62,18 +68,7 @@ def load_binary(path: Path) -> KnowledgeGraph:
         entities, relations = _unpack("entity", labels), _unpack("relation", labels)
     except KeyError as error:
         raise DataError(f"{path}: the labels {error} are missing") from None
-    return from_dgl(graphs[0], entities=entities, relations=relations)
-
-
-def _check_seal(content: bytes, path: Path) -> None:
-    body, seal = content[: -_DIGEST_SIZE - len(_SEAL)], content[-_DIGEST_SIZE - len(_SEAL) :]
-    if not seal.startswith(_SEAL):
-        raise DataError(
-            f"{path}: not written by `dglkgmix data convert`, or cut off; load other DGL files in "
-            "Python with dgl.load_graphs and KnowledgeGraph.from_dgl"
-        )
-    if hashlib.sha256(body).digest() != seal[len(_SEAL) :]:
-        raise DataError(f"{path}: damaged: its digest does not fit its content")
+    return KnowledgeGraph.from_dgl(graphs[0], entities=entities, relations=relations)
 
 
 def _pack(kind: str, vocabulary: Vocabulary) -> dict[str, Tensor]:

@@ -1,4 +1,4 @@
-"""Nodes, edges and splits as DGL graphs hold them, in ids of a KnowledgeGraph."""
+"""Graphs from DGL: their nodes, edges and splits in ids of a KnowledgeGraph."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ import torch
 from torch import Tensor
 
 from dglkgmix.errors import DataError
-from dglkgmix.kg.graph import SPLITS
+from dglkgmix.kg import SPLITS
+from dglkgmix.kg.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
     from dgl import DGLGraph
@@ -26,7 +27,7 @@ _KNOWN_MASKS = (
     MASKS,
     {"train": "train_mask", "valid": "valid_mask", "test": "test_mask"},
 )
-# What `dgl.data` and `dgl.to_homogeneous` call the types of edges and nodes
+# Features with the types of edges and nodes in `dgl.data` and after `dgl.to_homogeneous`
 _EDGE_TYPE = ("etype", "_TYPE")
 _NODE_TYPE = ("ntype", "_TYPE")
 _log = logging.getLogger(__name__)
@@ -69,64 +70,92 @@ class Nodes:
         if isinstance(given, Mapping):
             if set(given) != set(self.sizes):
                 raise DataError(f"names for {sorted(given)}, node types {sorted(self.sizes)}")
-            given = [name for kind in self.sizes for name in self._of_type(kind, given[kind])]
+            for kind, size in self.sizes.items():
+                if len(given[kind]) != size:
+                    raise DataError(f"{len(given[kind])} names for {size} nodes of type {kind!r}")
+            given = [name for kind in self.sizes for name in given[kind]]
         if len(given) != self.total:
             raise DataError(f"{len(given)} entity names for {self.total} nodes")
         return list(given)
 
-    def _of_type(self, kind: str, names: Sequence[str]) -> Sequence[str]:
-        if len(names) != self.sizes[kind]:
-            raise DataError(f"{len(names)} names for {self.sizes[kind]} nodes of type {kind!r}")
-        return names
 
-
-def edge_types_of(graphs: Sequence[DGLGraph]) -> list[CanonicalType]:
-    """Canonical edge types of all graphs, in order of first appearance."""
-    return list(dict.fromkeys(kind for graph in graphs for kind in graph.canonical_etypes))
-
-
-def is_numbered(graphs: Sequence[DGLGraph], types: Sequence[CanonicalType]) -> bool:
-    """Whether relations are numbers on the edges rather than edge types."""
-    if len(types) != 1:
-        return False
-    fields = [_field(graph.edata, _EDGE_TYPE) for graph in graphs]
+def read_graphs(
+    graphs: tuple[DGLGraph, DGLGraph | None, DGLGraph | None],
+    masks: Mapping[str, str] | None,
+    entities: Sequence[str] | Mapping[str, Sequence[str]] | None,
+    relations: Sequence[str] | None,
+) -> dict[str, Any]:
+    """Arguments of ``KnowledgeGraph`` for graphs of train, valid and test; see its ``from_dgl``."""
+    given = [graph for graph in graphs if graph is not None]
+    nodes = Nodes(graphs[0])
+    for other in given[1:]:
+        nodes.check_same(other)
+    types = list(dict.fromkeys(kind for graph in given for kind in graph.canonical_etypes))
+    fields = [_field(graph.edata, _EDGE_TYPE) for graph in given] if len(types) == 1 else []
     if any(fields) and not all(fields):
         raise DataError(f"relations are numbers in edata[{_EDGE_TYPE[0]!r}] in some graphs only")
-    return all(fields)
+    numbers = None if any(fields) else {kind: i for i, kind in enumerate(types)}
+    if len(given) == 1:
+        splits = _masked_splits(graphs[0], nodes, numbers, masks)
+    elif masks is not None:
+        raise DataError("give either masks or graphs for valid and test, not both")
+    else:
+        splits = [_all_triples(graph, nodes, numbers) for graph in graphs]
+    if relations is None and numbers is None:
+        largest = max((int(rows[:, 1].max()) for rows in splits if len(rows)), default=-1)
+        relations = [str(number) for number in range(largest + 1)]
+    elif relations is None:
+        short = [name for _, name, _ in types]
+        relations = [kind[1] if short.count(kind[1]) == 1 else ":".join(kind) for kind in types]
+    elif numbers is not None and len(types) != len(relations):
+        raise DataError(f"{len(relations)} relation names for {len(types)} edge types")
+    return {
+        "entities": Vocabulary(nodes.entity_names(entities), "entity"),
+        "relations": Vocabulary(list(relations), "relation"),
+        **dict(zip(SPLITS, splits, strict=True)),
+        "node_types": nodes.types,
+        "node_type_names": nodes.names,
+        "edge_types": None if numbers is None else types,
+    }
 
 
-def read_splits(
-    graphs: Sequence[DGLGraph | None],
-    masks: Mapping[str, str] | None,
+def _masked_splits(
+    graph: DGLGraph,
     nodes: Nodes,
-    types: Sequence[CanonicalType] | None,
+    numbers: Mapping[CanonicalType, int] | None,
+    masks: Mapping[str, str] | None,
 ) -> list[Tensor]:
-    """Triples (N, 3) of train, valid and test; ``types`` None means numbered relations."""
-    numbers = None if types is None else {kind: i for i, kind in enumerate(types)}
-    if graphs[1] is not None or graphs[2] is not None:
-        if masks is not None:
-            raise DataError("give either masks or graphs for valid and test, not both")
-        return [_all_triples(graph, nodes, numbers) for graph in graphs]
-    graph = graphs[0]
-    assert graph is not None  # noqa: S101 - for mypy
+    """Triples (N, 3) of train, valid and test; all train where no masks are given or known."""
     chosen = _choose_masks(graph, masks)
-    if not chosen:
-        return [_all_triples(graph, nodes, numbers), *_no_triples(2)]
-    triples = _all_triples(graph, nodes, numbers)
-    members = _memberships(graph, chosen)
-    outside = int((~torch.stack(members).any(0)).sum())
+    parts = []
+    for kind in graph.canonical_etypes:
+        data = graph.edges[kind].data
+        found = {split: _mask(data[m], m) for split, m in chosen.items() if m in data}
+        nothing = torch.zeros(graph.num_edges(kind), dtype=torch.bool)
+        valid, test = found.get("valid", nothing), found.get("test", nothing)
+        # Edge types without any mask train.
+        implied = nothing if "train" in chosen and found else ~(valid | test)
+        parts.append(torch.stack([found.get("train", implied), valid, test]))
+    members = torch.cat(parts, 1)  # (3, M): which edges are in each split
+    outside = int((~members.any(0)).sum())
     if outside:
-        _log.warning("%d of %d edges are in no split and left out", outside, len(triples))
-    rows = _rows(graph)
-    return [_in_order(triples, member, rows) for member in members]
+        _log.warning("%d of %d edges are in no split and left out", outside, members.shape[1])
+    triples = _all_triples(graph, nodes, numbers)
+    # `to_dgl` noted rows on every edge; graphs of other origin have none.
+    rows = [graph.edges[kind].data.get(ROW) for kind in graph.canonical_etypes]
+    if any(part is None for part in rows):
+        return [triples[member] for member in members]
+    row = torch.cat([part.cpu() for part in rows])
+    return [triples[member][row[member].argsort()] for member in members]
 
 
 def _all_triples(
     graph: DGLGraph | None, nodes: Nodes, numbers: Mapping[CanonicalType, int] | None
 ) -> Tensor:
+    """Triples (N, 3) of all edge types; ``numbers`` None: relations are numbers on the edges."""
+    parts = [torch.empty((0, 3), dtype=torch.long)]
     if graph is None:
-        return _no_triples(1)[0]
-    parts = []
+        return parts[0]
     for kind in graph.canonical_etypes:
         heads, tails = (ids.to("cpu", torch.long) for ids in graph.edges(etype=kind))
         if numbers is None:
@@ -136,15 +165,11 @@ def _all_triples(
             relations = torch.full_like(heads, numbers[kind])
         heads, tails = heads + nodes.offsets[kind[0]], tails + nodes.offsets[kind[2]]
         parts.append(torch.stack([heads, relations, tails], 1))
-    return torch.cat([*_no_triples(1), *parts])
-
-
-def _no_triples(count: int) -> list[Tensor]:
-    return [torch.empty((0, 3), dtype=torch.long) for _ in range(count)]
+    return torch.cat(parts)
 
 
 def _choose_masks(graph: DGLGraph, masks: Mapping[str, str] | None) -> dict[str, str]:
-    """Edge feature of each split that has one; empty where nothing was asked for or found."""
+    """Edge feature of each split that has one; empty where none is given or known."""
     present = {name for kind in graph.canonical_etypes for name in graph.edges[kind].data}
     if masks is None:
         known = [{s: m for s, m in names.items() if m in present} for names in _KNOWN_MASKS]
@@ -158,39 +183,10 @@ def _choose_masks(graph: DGLGraph, masks: Mapping[str, str] | None) -> dict[str,
     return dict(masks)
 
 
-def _memberships(graph: DGLGraph, masks: Mapping[str, str]) -> list[Tensor]:
-    """For each split which edges (M,) are in it. Edge types without any mask train."""
-    members: list[list[Tensor]] = [[], [], []]
-    for kind in graph.canonical_etypes:
-        data, count = graph.edges[kind].data, graph.num_edges(kind)
-        found = {s: _mask(data[m], m) for s, m in masks.items() if m in data}
-        nothing = torch.zeros(count, dtype=torch.bool)
-        held_out = [found.get(s, nothing) for s in SPLITS[1:]]
-        implied = nothing if "train" in masks and found else ~(held_out[0] | held_out[1])
-        train = found.get("train", implied)
-        for split, part in zip(members, [train, *held_out], strict=True):
-            split.append(part)
-    return [torch.cat(parts) for parts in members]
-
-
 def _mask(values: Tensor, name: str) -> Tensor:
     if values.dim() != 1 or not ((values == 0) | (values == 1)).all():
-        raise DataError(f"the edge feature {name!r} is no mask: one bool for each edge")
+        raise DataError(f"the edge feature {name!r} is not a mask: one bool for each edge")
     return values.to("cpu", torch.bool)
-
-
-def _rows(graph: DGLGraph) -> Tensor | None:
-    """Rows that `to_dgl` noted on every edge; None for graphs of other origin."""
-    parts = [graph.edges[kind].data.get(ROW) for kind in graph.canonical_etypes]
-    if any(part is None for part in parts):
-        return None
-    return torch.cat([part.cpu() for part in parts if part is not None])
-
-
-def _in_order(triples: Tensor, member: Tensor, rows: Tensor | None) -> Tensor:
-    if rows is None:
-        return triples[member]
-    return triples[member][rows[member].argsort()]
 
 
 def _field(data: Mapping[str, Any], names: Sequence[str]) -> str | None:

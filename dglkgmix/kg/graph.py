@@ -11,25 +11,18 @@ import torch
 from torch import Tensor
 
 from dglkgmix.errors import DataError, OutOfRangeError
+from dglkgmix.kg import SPLITS
 from dglkgmix.kg.degrees import Degrees
 from dglkgmix.kg.index import TripleIndex
-from dglkgmix.kg.keys import as_ids, distinct, triple_keys
+from dglkgmix.kg.keys import as_ids, as_integers, distinct, triple_keys
+from dglkgmix.kg.statistics import summarise
+from dglkgmix.kg.tables import TripleTable, encode
 from dglkgmix.kg.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
     from dgl import DGLGraph
 
-SPLITS = ("train", "valid", "test")
-_STATE = (
-    "entities",
-    "relations",
-    "train",
-    "valid",
-    "test",
-    "node_types",
-    "node_type_names",
-    "edge_types",
-)
+_STATE = ("entities", "relations", *SPLITS, "node_types", "node_type_names", "edge_types")
 
 
 class KnowledgeGraph:
@@ -43,7 +36,7 @@ class KnowledgeGraph:
             one type. Types limit the candidates of a query.
         edge_types: for graphs that came from DGL, the canonical edge type of each relation.
 
-    Reciprocal relation of r is r + R. Everything that is learnt or counted rests on ``edges``.
+    The reciprocal relation of r is r + R. Training and degrees use ``edges``.
 
     Raises:
         DataError: no training triple, or arrays of a wrong shape or kind.
@@ -67,7 +60,14 @@ class KnowledgeGraph:
         self.train = _rows(train, "train", len(entities), len(relations))
         self.valid = _rows(valid, "valid", len(entities), len(relations))
         self.test = _rows(test, "test", len(entities), len(relations))
-        self.node_types = _node_types(node_types, len(entities), len(node_type_names))
+        self.node_types = node_types
+        if node_types is not None:
+            self.node_types = as_ids(node_types, "node type", len(node_type_names))
+            if self.node_types.shape != (len(entities),):
+                raise DataError(
+                    f"node_types must have the shape ({len(entities)},), "
+                    f"not {tuple(self.node_types.shape)}"
+                )
         self.node_type_names = tuple(node_type_names)
         self.edge_types = None if edge_types is None else tuple(edge_types)
         if len(self.train) == 0:
@@ -85,8 +85,8 @@ class KnowledgeGraph:
     ) -> KnowledgeGraph:
         """From (N, 3) arrays of ids, columns head, relation, tail.
 
-        ``entities`` and ``relations`` are names in id order, or how many there are; names are
-        then the ids as strings. Without them there are as many as the largest id asks for.
+        ``entities`` and ``relations`` are names in id order, or their number; names are then the
+        ids as strings. Without them the largest id sets the number.
         """
         splits = [
             _integers(rows, name) for rows, name in zip((train, valid, test), SPLITS, strict=True)
@@ -106,13 +106,8 @@ class KnowledgeGraph:
         test: Iterable[Sequence[str]] = (),
     ) -> KnowledgeGraph:
         """From rows of three names: head, relation, tail."""
-        from dglkgmix.kg.tables import TripleTable, encode
-
-        tables = [
-            TripleTable.from_rows(rows, name)
-            for rows, name in zip((train, valid, test), SPLITS, strict=True)
-        ]
-        return encode(*tables)
+        splits = zip((train, valid, test), SPLITS, strict=True)
+        return cls(*encode(*(TripleTable.from_rows(rows, name) for rows, name in splits)))
 
     @classmethod
     def from_dgl(
@@ -125,14 +120,39 @@ class KnowledgeGraph:
         entities: Sequence[str] | Mapping[str, Sequence[str]] | None = None,
         relations: Sequence[str] | None = None,
     ) -> KnowledgeGraph:
-        """From a DGL graph; see :func:`dglkgmix.kg.dgl_io.from_dgl`."""
-        from dglkgmix.kg.dgl_io import from_dgl
+        """From a DGL graph, which is not changed.
 
-        return from_dgl(graph, valid, test, masks=masks, entities=entities, relations=relations)
+        Relations are the edge types of a heterograph, or the numbers in ``edata["etype"]`` (or
+        ``edata[dgl.ETYPE]``) of a graph with one edge type. Splits are separate graphs over the
+        same nodes, or boolean edge masks; the masks of ``dgl.data`` are recognised. Without either
+        all edges train. Edges in no split are left out, which is logged.
+
+        Args:
+            graph: training edges, or all edges with masks.
+            valid: validation edges over the same nodes; masks are then not looked for.
+            test: test edges, likewise.
+            masks: names of edge features by split, as ``{"train": "train_mask", …}``; without one
+                for train all edges in no other split train.
+            entities: names in id order, or by node type. Without them names are node ids, as
+                "paper:3" where there are several node types.
+            relations: names in the order of edge types. Without them they are the edge types, as
+                "author:writes:paper" where several share a name, or their numbers.
+
+        Raises:
+            DataError: graphs, masks or names that do not fit together, or no training edge.
+        """
+        from dglkgmix.kg.dgl_edges import read_graphs
+
+        return cls(**read_graphs((graph, valid, test), masks, entities, relations))
 
     def to_dgl(self) -> DGLGraph:
-        """Original triples of all splits with masks; see :func:`dglkgmix.kg.dgl_io.to_dgl`."""
-        from dglkgmix.kg.dgl_io import to_dgl
+        """Original triples of all splits as a DGL heterograph, rows as the splits hold them.
+
+        Edge features: boolean ``train_mask``, ``val_mask``, ``test_mask``, and ``split_row``, the
+        row in the split. Edge types are those of the graph that this one came from, else
+        ("entity", "r0", "entity"), "r1" …; node types likewise. ``from_dgl`` is the way back.
+        """
+        from dglkgmix.kg.heterograph import to_dgl
 
         return to_dgl(self)
 
@@ -217,9 +237,10 @@ class KnowledgeGraph:
 
     @cached_property
     def steering_index(self) -> TripleIndex:
-        """Triples of train and valid by query, both directions: the filter of what steers training.
+        """Triples of train and valid by query, both directions.
 
-        Early stopping, selection, search and the fit of probabilities must not know the test split.
+        Early stopping, selection, search and the fit of probabilities filter with it: they must
+        not use the test split.
         """
         return self.index_of(self.train, self.valid)
 
@@ -232,12 +253,10 @@ class KnowledgeGraph:
     @cached_property
     def degrees(self) -> Degrees:
         """Degrees over the training triples."""
-        return Degrees(self)
+        return Degrees(self.edges, self.num_entities, self.num_relations)
 
     def summary(self) -> dict[str, int]:
         """Counts; see :func:`dglkgmix.kg.statistics.summarise`."""
-        from dglkgmix.kg.statistics import summarise
-
         return summarise(self)
 
     def __repr__(self) -> str:
@@ -253,22 +272,16 @@ class KnowledgeGraph:
 
 
 def _integers(rows: Any, name: str) -> Tensor:
-    if rows is None:
-        return torch.empty((0, 3), dtype=torch.long)
-    try:
-        ids = torch.as_tensor(rows)
-    except (TypeError, ValueError, RuntimeError) as error:
-        raise DataError(f"{name}: triples must be an array of integers: {error}") from None
+    """(N, 3) long copy; DataError unless the rows are integers of that shape."""
+    ids = as_integers([] if rows is None else rows, f"{name}: ids")
     if ids.numel() == 0:
         return torch.empty((0, 3), dtype=torch.long)
-    if ids.is_floating_point() or ids.is_complex() or ids.dtype == torch.bool:
-        raise DataError(f"{name}: ids must be integers, not {ids.dtype}")
     if ids.dim() != 2 or ids.shape[1] != 3:
         raise DataError(
             f"{name}: triples must have the shape (N, 3) = head, relation, tail, "
             f"not {tuple(ids.shape)}"
         )
-    return ids.to("cpu", torch.long, copy=True)
+    return ids.to("cpu", copy=True)
 
 
 def _rows(rows: Any, name: str, num_entities: int, num_relations: int) -> Tensor:
@@ -281,15 +294,6 @@ def _rows(rows: Any, name: str, num_entities: int, num_relations: int) -> Tensor
             raise OutOfRangeError(
                 f"{name}, row {row}: {what} id {int(column[row])} is outside 0 … {size - 1}"
             )
-    return ids
-
-
-def _node_types(types: Any, num_entities: int, num_types: int) -> Tensor | None:
-    if types is None:
-        return None
-    ids = as_ids(types, "node type", num_types)
-    if ids.shape != (num_entities,):
-        raise DataError(f"node_types must have the shape ({num_entities},), not {tuple(ids.shape)}")
     return ids
 
 

@@ -9,8 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from dglkgmix.kg.keys import as_ids, broadcast, find, triple_keys
-from dglkgmix.kg.ragged import expand
+from dglkgmix.kg.keys import as_ids, broadcast, expand, find, triple_keys
 
 
 @dataclass(frozen=True, eq=False)

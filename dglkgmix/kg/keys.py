@@ -1,4 +1,4 @@
-"""Pairs and triples of ids as single sortable integers, and checks that ids are in range."""
+"""Ids: checked, packed into sortable integers, found again, and rows of unequal length."""
 
 from __future__ import annotations
 
@@ -12,6 +12,18 @@ from dglkgmix.errors import DataError, OutOfRangeError
 _LARGEST = 2**63 - 1
 
 
+def as_integers(values: Any, what: str) -> Tensor:
+    """Array-like of integers -> LongTensor of the same shape; DataError for anything else."""
+    try:
+        numbers = torch.as_tensor(values)
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise DataError(f"{what} must be an array of integers: {error}") from None
+    other = numbers.is_floating_point() or numbers.is_complex() or numbers.dtype == torch.bool
+    if numbers.numel() and other:
+        raise DataError(f"{what} must be integers, not {numbers.dtype}")
+    return numbers.to(torch.long)
+
+
 def as_ids(values: Any, what: str, size: int) -> Tensor:
     """Array-like of ids -> LongTensor of the same shape, every one checked to be in [0, size).
 
@@ -19,19 +31,12 @@ def as_ids(values: Any, what: str, size: int) -> Tensor:
         DataError: numbers that are not integers.
         OutOfRangeError: an id below 0 or not below ``size``; it names the id.
     """
-    try:
-        ids = torch.as_tensor(values)
-    except (TypeError, ValueError, RuntimeError) as error:
-        raise DataError(f"{what} ids must be an array of integers: {error}") from None
-    if ids.numel() == 0:
-        return ids.to(torch.long)
-    if ids.is_floating_point() or ids.is_complex() or ids.dtype == torch.bool:
-        raise DataError(f"{what} ids must be integers, not {ids.dtype}")
-    ids = ids.to(torch.long)
-    low, high = torch.aminmax(ids)
-    if low < 0 or high >= size:
-        wrong = int(low if low < 0 else high)
-        raise OutOfRangeError(f"no {what} with id {wrong}: ids run from 0 to {size - 1}")
+    ids = as_integers(values, f"{what} ids")
+    if ids.numel():
+        low, high = torch.aminmax(ids)
+        if low < 0 or high >= size:
+            wrong = int(low if low < 0 else high)
+            raise OutOfRangeError(f"no {what} with id {wrong}: ids run from 0 to {size - 1}")
     return ids
 
 
@@ -53,7 +58,7 @@ def distinct(keys: Tensor) -> tuple[Tensor, Tensor]:
     """Distinct ones of N keys, in order of first appearance.
 
     Returns:
-        first: (n,) positions at which a key stands for the first time, ascending.
+        first: (n,) positions of the first occurrence of each key, ascending.
         which: (N,) for each key its place in ``first``.
     """
     ordered, positions = torch.sort(keys, stable=True)
@@ -79,3 +84,19 @@ def find(sorted_keys: Tensor, wanted: Tensor) -> Tensor:
         return torch.full_like(wanted, -1)
     position = torch.searchsorted(sorted_keys, wanted.contiguous()).clamp_(max=len(sorted_keys) - 1)
     return torch.where(sorted_keys[position] == wanted, position, -1)
+
+
+def expand(begin: Tensor, counts: Tensor) -> tuple[Tensor, Tensor]:
+    """Positions of several stretches of a long array.
+
+    Args:
+        begin: (N,) long, where stretch i begins.
+        counts: (N,) long, how long it is; 0 is allowed.
+
+    Returns:
+        rows: (P,) long, the stretch that each position belongs to, ascending 0..N-1.
+        positions: (P,) long, ``begin[i], begin[i] + 1, …`` of each stretch in turn.
+    """
+    rows = torch.repeat_interleave(counts)
+    shift = begin - (counts.cumsum(0) - counts)
+    return rows, torch.arange(len(rows), device=rows.device) + shift[rows]

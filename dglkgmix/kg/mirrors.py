@@ -1,26 +1,22 @@
-"""Mirrors: triples that say of a pair of entities, the other way round, what is known already.
+"""Mirrors: triples of the same two entities reversed, under the same or an inverse relation.
 
 A mirror of (h, r, t) is (t, r, h), or (t, s, h) where the relation s is an inverse of r. A test
-triple whose mirror is in train is no test of what a model has learnt (Toutanova and Chen 2015;
+triple whose mirror is in train does not test what a model has learnt (Toutanova and Chen 2015;
 Akrami et al. 2020).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
 
-from dglkgmix.kg.keys import distinct, find, triple_keys
-from dglkgmix.kg.ragged import expand
+from dglkgmix.kg.degrees import Graph
+from dglkgmix.kg.keys import distinct, expand, find, triple_keys
 
-if TYPE_CHECKING:
-    from dglkgmix.kg.graph import KnowledgeGraph
-
-# Share of a relation's triples whose reverse is there under its inverse, and how many these are at
-# least. The share is that of Akrami et al. for reverse relations.
+# Least share and least number of a relation's triples whose reverse exists under its inverse. The
+# share is that of Akrami et al. for reverse relations.
 INVERSE_FROM = 0.8
 AT_LEAST = 2
 _SHOWN = 3
@@ -28,11 +24,11 @@ _SHOWN = 3
 
 @dataclass(frozen=True)
 class InversePair:
-    """A relation whose triples are there the other way round under another relation.
+    """A relation whose triples exist reversed under another relation.
 
     Attributes:
         relation, inverse: ids; ``relation`` is the one with fewer triples.
-        share: of its distinct triples, those whose reverse is there under ``inverse``. Triples
+        share: of its distinct triples, those whose reverse exists under ``inverse``. Triples
             from an entity to itself do not count.
     """
 
@@ -41,7 +37,7 @@ class InversePair:
     share: float
 
 
-def inverse_pairs(kg: KnowledgeGraph) -> list[InversePair]:
+def inverse_pairs(kg: Graph) -> list[InversePair]:
     """The pairs with a share of ``INVERSE_FROM`` or more over all splits, by ids."""
     rows = torch.cat([kg.train, kg.valid, kg.test])
     rows = rows[distinct(triple_keys(rows, kg.num_entities, kg.num_relations))[0]]
@@ -58,7 +54,7 @@ def inverse_pairs(kg: KnowledgeGraph) -> list[InversePair]:
     return [InversePair(*row) for row in zip(*columns, strict=True)]
 
 
-def count_mirrored(kg: KnowledgeGraph, rows: Tensor, inverses: list[InversePair]) -> int:
+def count_mirrored(kg: Graph, rows: Tensor, inverses: list[InversePair]) -> int:
     """How many of the rows (N, 3) have their mirror in train.
 
     Args:
@@ -87,8 +83,8 @@ def _reverses(rows: Tensor, among: Tensor, num_entities: int) -> tuple[Tensor, T
     return here, order[places]
 
 
-def mirror_warnings(kg: KnowledgeGraph) -> list[str]:
-    """What to say, if anything, of valid and test triples that have their mirror in train."""
+def mirror_warnings(kg: Graph) -> list[str]:
+    """At most one warning: how many valid and test triples have their mirror in train."""
     inverses = inverse_pairs(kg)
     found = [
         f"{count:,} of {len(rows):,} {split} triples"

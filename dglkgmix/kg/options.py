@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Literal
 
 from dglkgmix.errors import ConfigError, DataError
-from dglkgmix.kg.tables import ROLES
+from dglkgmix.kg import ROLES
 
 FORMATS = ("tsv", "csv", "parquet", "ntriples", "turtle")
 FORMS: dict[str, Literal["NFC", "NFKC"]] = {"nfc": "NFC", "nfkc": "NFKC"}
@@ -33,7 +33,7 @@ class ReadOptions:
     Attributes:
         columns: either what each column holds, left to right: ``head``, ``relation``, ``tail``,
             anything else (as ``_``) for a column to ignore; or, where columns have names (a
-            header, Parquet), the three names that hold head, relation and tail, in that order.
+            header, Parquet), the names of the columns for head, relation and tail, in that order.
             None: three columns in the order head, relation, tail, or columns of those names.
         header: the first row of text holds names of columns.
         delimiter: one ASCII character between fields; None: a tab, in CSV a comma.
@@ -42,7 +42,7 @@ class ReadOptions:
         normalize: a Unicode form of names, one of ``FORMS``; None leaves them as they are.
 
     Raises:
-        ConfigError: an option that makes no sense.
+        ConfigError: an invalid option.
     """
 
     columns: Sequence[str] | None = None
@@ -59,24 +59,33 @@ class ReadOptions:
             raise ConfigError(
                 f"normalize must be one of {', '.join(FORMS)}, not {self.normalize!r}"
             )
-        if self.delimiter is not None:
-            _check_delimiter(self.delimiter)
+        mark = self.delimiter
+        if mark is not None and (len(mark) != 1 or not mark.isascii() or mark in '"\r\n\0'):
+            raise ConfigError(
+                f"delimiter must be one ASCII character, no quote and no line end, not {mark!r}"
+            )
         if self.columns is not None:
-            _check_columns(self.columns)
+            roles = sorted(name for name in self.columns if name in ROLES)
+            named = len(self.columns) == 3 == len(set(self.columns))
+            if roles != list(ROLES) and not named:
+                raise ConfigError(
+                    f"--columns {','.join(self.columns)}: give head, relation and tail once each, "
+                    "with _ for columns to ignore, or three names from the header"
+                )
 
     @property
     def changes_names(self) -> bool:
-        """Whether names are read otherwise than to the letter."""
+        """Whether names are changed in reading."""
         return self.strip or self.normalize is not None
 
     def name(self, name: str) -> str:
-        """A name as it is read: in the Unicode form that is asked for, stripped if so."""
+        """A name as it is read: normalised and stripped where the options say so."""
         if self.normalize is not None:
             name = unicodedata.normalize(FORMS[self.normalize], name)
         return name.strip() if self.strip else name
 
     def format_of(self, path: Path) -> str:
-        """The format of a file: as asked for, else by its ending."""
+        """The format of a file: the option's, else by its ending."""
         return self.format or _BY_ENDING.get(strip_compression(path).suffix.lower(), "tsv")
 
 
@@ -96,7 +105,7 @@ def choose_columns(
 ) -> tuple[int, tuple[int, int, int]]:
     """How many columns a row has and which of them are head, relation and tail.
 
-    ``names`` are the columns' names, None where they have none; ``where`` begins a message.
+    ``names`` are the columns' names, None without a header; ``where`` begins an error's message.
 
     Raises:
         DataError: named columns among which the triple cannot be found.
@@ -104,7 +113,13 @@ def choose_columns(
             that contradicts the header.
     """
     if names is None:
-        return _unnamed_columns(columns or ROLES)
+        columns = columns or ROLES
+        if not set(ROLES) <= set(columns):
+            raise ConfigError(
+                f"--columns {','.join(columns)} names columns, but the file has no header: add "
+                "--header, or say what each column holds, as --columns head,_,relation,tail"
+            )
+        return len(columns), _positions(ROLES, columns)
     found = ", ".join(repr(name) for name in names)
     wanted = ROLES if columns is None else tuple(columns)
     if set(ROLES) <= set(wanted) and len(wanted) == len(names) and columns is not None:
@@ -125,33 +140,6 @@ def choose_columns(
     )
 
 
-def _unnamed_columns(columns: Sequence[str]) -> tuple[int, tuple[int, int, int]]:
-    if not set(ROLES) <= set(columns):
-        raise ConfigError(
-            f"--columns {','.join(columns)} names columns, but the file has no header: add "
-            "--header, or say what each column holds, as --columns head,_,relation,tail"
-        )
-    return len(columns), _positions(ROLES, columns)
-
-
 def _positions(wanted: Sequence[str], names: Sequence[str]) -> tuple[int, int, int]:
     head, relation, tail = (list(names).index(name) for name in wanted)
     return head, relation, tail
-
-
-def _check_delimiter(delimiter: str) -> None:
-    if len(delimiter) != 1 or not delimiter.isascii() or delimiter in '"\r\n\0':
-        raise ConfigError(
-            f"delimiter must be one ASCII character, no quote and no line end, not {delimiter!r}"
-        )
-
-
-def _check_columns(columns: Sequence[str]) -> None:
-    roles = [name for name in columns if name in ROLES]
-    described = len(set(roles)) == len(roles) == 3
-    named = len(columns) == 3 and len(set(columns)) == 3
-    if not described and not named:
-        raise ConfigError(
-            f"--columns {','.join(columns)}: give head, relation and tail once each, with _ for "
-            "columns to ignore, or three names from the header"
-        )

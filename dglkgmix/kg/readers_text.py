@@ -1,5 +1,5 @@
-"""Delimited text: TSV, where every character but tab and line end is part of a name, and CSV after
-RFC 4180. Triples, queries and ranks are all read here.
+"""Delimited text: TSV, where every character but tab and line end is part of a name, and CSV
+(RFC 4180). Triples, queries and ranks are all read here.
 
 Python's ``csv`` and pyarrow's reader are not used: both end rows at a lone CR, and neither refuses
 a quote inside an unquoted field.
@@ -18,8 +18,9 @@ import numpy as np
 import pyarrow as pa
 
 from dglkgmix.errors import DataError
+from dglkgmix.kg import ROLES
 from dglkgmix.kg.options import ReadOptions, choose_columns
-from dglkgmix.kg.tables import ROLES, TripleTable
+from dglkgmix.kg.tables import TripleTable
 
 LONGEST_ROW = 1 << 22
 _BOM = b"\xef\xbb\xbf"
@@ -33,7 +34,7 @@ _QUOTE_FAULT = (
 
 @dataclass(frozen=True)
 class Dialect:
-    """``delimiter``: a character. ``quoted``: RFC 4180 quotes, else a quote is like any letter."""
+    """``delimiter``: a character. ``quoted``: RFC 4180 quotes; else quotes are plain text."""
 
     delimiter: str
     quoted: bool
@@ -109,7 +110,7 @@ def check_columns(path: Path, header: Sequence[str], required: Sequence[str]) ->
 def text_rows(stream: BinaryIO, name: str, dialect: Dialect) -> Iterator[tuple[int, list[str]]]:
     """Each row as its first line's number and its fields.
 
-    LF and CRLF end a row, in CSV outside quotes; blank lines are none.
+    LF and CRLF end a row, in CSV outside quotes; blank lines are skipped.
 
     Raises:
         DataError: "name:line: what" for invalid UTF-8, a broken quote, or a row above 4 MiB.
@@ -122,7 +123,13 @@ def text_rows(stream: BinaryIO, name: str, dialect: Dialect) -> Iterator[tuple[i
     while row:
         is_quoted = quoted and b'"' in row
         if is_quoted:
-            row = _up_to_closing_quote(row, stream)
+            # The lines after it that belong to its quoted fields
+            parts, size, is_open = [row], len(row), row.count(b'"') % 2 == 1
+            while is_open and size <= LONGEST_ROW and (more := stream.readline(LONGEST_ROW + 1)):
+                parts.append(more)
+                size += len(more)
+                is_open ^= more.count(b'"') % 2 == 1
+            row = b"".join(parts)
         if len(row) > LONGEST_ROW:
             raise DataError(f"{name}:{line}: a row longer than {LONGEST_ROW >> 20} MiB")
         try:
@@ -145,17 +152,6 @@ def check_width(where: str, fields: list[str], width: int, dialect: Dialect) -> 
     if len(fields) != width:
         kind = _NAMES.get(dialect.delimiter, repr(dialect.delimiter))
         raise DataError(f"{where}: expected {width} {kind}-separated fields, found {len(fields)}")
-
-
-def _up_to_closing_quote(row: bytes, stream: BinaryIO) -> bytes:
-    """A row with the lines after it that belong to its quoted fields."""
-    parts, size = [row], len(row)
-    is_open = row.count(b'"') % 2 == 1
-    while is_open and size <= LONGEST_ROW and (more := stream.readline(LONGEST_ROW + 1)):
-        parts.append(more)
-        size += len(more)
-        is_open ^= more.count(b'"') % 2 == 1
-    return b"".join(parts)
 
 
 def _split(text: str, delimiter: str) -> Iterator[str]:

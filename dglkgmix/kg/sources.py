@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from dglkgmix.errors import ConfigError, DataError, UnknownNameError
-from dglkgmix.kg import catalog
+from dglkgmix.kg import SPLITS, catalog
 from dglkgmix.kg.download import Progress
-from dglkgmix.kg.graph import SPLITS, KnowledgeGraph
+from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.kg.options import ReadOptions, is_split_file
 from dglkgmix.kg.readers import read_triples
 from dglkgmix.kg.splits import DEFAULT_FRACTIONS, Mirrors, split_table
@@ -37,12 +37,12 @@ def load(
 ) -> KnowledgeGraph:
     """The graph of a SOURCE.
 
-    A name of the catalog comes before a file or folder of the same name: ``./name`` means the
+    A name of the catalog comes before a file or folder of the same name; write ``./name`` for the
     latter. A folder has a file for train and may have one for valid (or validation, val, dev) and
     one for test, each in any format. One file is split by ``split``, ``split_seed`` and
-    ``split_mirrors``, see :func:`dglkgmix.kg.splits.split_table`. A folder, and what ``data
-    convert`` wrote as DGL binary, keep their splits; where others were asked for, a warning says
-    so. ``progress`` hears of downloads, see :func:`dglkgmix.kg.catalog.fetch`.
+    ``split_mirrors``, see :func:`dglkgmix.kg.splits.split_table`. A folder, and a DGL binary that
+    ``data convert`` wrote, keep their splits; if a split is asked for, a warning says that it is
+    not used. ``progress`` is called during downloads, see :func:`dglkgmix.kg.catalog.fetch`.
 
     Raises:
         ConfigError: ``options`` for a name of the catalog, whose files need none.
@@ -50,34 +50,39 @@ def load(
         DataError: a folder without train, two files for one split, or files that cannot be read.
     """
     options = options or ReadOptions()
-    if _is_name(source) and options != ReadOptions():
-        raise ConfigError(
-            f"{source}: how a data set of the catalog is written is known: columns, header, "
-            "delimiter, format, strip and normalize are for files of your own"
+    if isinstance(source, str) and catalog.is_known(source):
+        if options != ReadOptions():
+            raise ConfigError(
+                f"{source}: a data set of the catalog is read as it is: columns, header, "
+                "delimiter, format, strip and normalize are for files of your own"
+            )
+        if path_of(source).exists():
+            _log.warning("reading the data set %s; for the path write ./%s", source, source)
+        path = catalog.fetch(source, progress=progress)
+    else:
+        path = path_of(source)
+    if not path.exists():
+        matches = difflib.get_close_matches(str(source).casefold(), catalog.names(), n=3)
+        near = f"; close matches: {', '.join(matches)}" if matches else ""
+        raise UnknownNameError(
+            f"{source}: no such file or folder, and no data set of this name{near} "
+            "(`dglkgmix data list` shows all)"
         )
-    path = _locate(source, progress)
-    if path.is_dir():
-        _keeps_splits(source, split, split_seed, split_mirrors)
-        return load_folder(path, options)
-    if path.suffix.lower() in DGL_ENDINGS and options.format is None:
+    binary = path.suffix.lower() in DGL_ENDINGS and options.format is None
+    if path.is_dir() or binary:
+        if (tuple(split), split_seed, split_mirrors) != (DEFAULT_FRACTIONS, 0, "together"):
+            _log.warning(
+                "%s has its own train, valid and test: how one file is split is not used", source
+            )
+        if path.is_dir():
+            return load_folder(path, options)
         from dglkgmix.kg.dgl_binary import load_binary
 
-        _keeps_splits(source, split, split_seed, split_mirrors)
         return load_binary(path)
     table = read_triples(path, options=options)
     if not len(table):
         raise DataError(f"{path}: no triples: the file is empty")
-    return encode(*split_table(table, split, split_seed, split_mirrors))
-
-
-def _keeps_splits(
-    source: str | Path, split: Sequence[float], split_seed: int, mirrors: Mirrors
-) -> None:
-    if (tuple(split), split_seed, mirrors) != (DEFAULT_FRACTIONS, 0, "together"):
-        _log.warning(
-            "%s comes with its own train, valid and test: how one file is split is not used",
-            source,
-        )
+    return KnowledgeGraph(*encode(*split_table(table, split, split_seed, split_mirrors)))
 
 
 def load_folder(folder: Path, options: ReadOptions) -> KnowledgeGraph:
@@ -95,7 +100,7 @@ def load_folder(folder: Path, options: ReadOptions) -> KnowledgeGraph:
     }
     if not len(tables["train"]):
         raise DataError(f"{files['train']}: no triples: the training file is empty")
-    return encode(tables["train"], tables["valid"], tables["test"])
+    return KnowledgeGraph(*encode(tables["train"], tables["valid"], tables["test"]))
 
 
 def split_files(folder: Path, split: str) -> list[Path]:
@@ -111,23 +116,3 @@ def find_split(folder: Path, split: str) -> Path | None:
         names = ", ".join(path.name for path in found)
         raise DataError(f"{folder}: several files for {split}: {names}; keep one")
     return found[0] if found else None
-
-
-def _is_name(source: str | Path) -> bool:
-    return isinstance(source, str) and catalog.is_known(source)
-
-
-def _locate(source: str | Path, progress: Progress | None) -> Path:
-    if _is_name(source):
-        if path_of(source).exists():
-            _log.warning("reading the data set %s; for the path write ./%s", source, source)
-        return catalog.fetch(str(source), progress=progress)
-    path = path_of(source)
-    if path.exists():
-        return path
-    matches = difflib.get_close_matches(str(source).casefold(), catalog.names(), n=3)
-    near = f"; close matches: {', '.join(matches)}" if matches else ""
-    raise UnknownNameError(
-        f"{source}: no such file or folder, and no data set of this name{near} "
-        "(`dglkgmix data list` shows all)"
-    )

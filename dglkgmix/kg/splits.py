@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import math
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import torch
@@ -30,8 +30,8 @@ def split_table(
 
     Distinct triples are drawn, so that copies of one stay in one split; rows keep their order.
     With ``mirrors`` "together", (h, r, t) and (t, r, h) are drawn together, and valid and test may
-    have one triple more than their share. The draw is a function of the rows and the seed alone.
-    Where too few triples can be spared, valid and test shrink alike and a warning is logged.
+    have one triple more than their share. The draw depends on the rows and the seed alone. Where
+    too few triples can be spared, valid and test shrink in proportion and a warning is logged.
 
     Raises:
         ConfigError: fractions that are not three, not in [0, 1], do not sum to 1, or leave
@@ -46,20 +46,51 @@ def assign_parts(
     codes: Codes, fractions: Sequence[float], seed: int, mirrors: Mirrors = "together"
 ) -> Codes:
     """0 (train), 1 (valid) or 2 (test) for each of the rows (N, 3); see :func:`split_table`."""
-    check_fractions(fractions)
+    good = len(fractions) == 3 and all(0 <= f <= 1 for f in fractions) and fractions[0] > 0
+    if not good or not math.isclose(sum(fractions), 1, abs_tol=1e-6):
+        raise ConfigError(
+            "split must be three fractions for train, valid and test that sum to 1, as "
+            f"0.8,0.1,0.1, not {','.join(str(f) for f in fractions)}"
+        )
     if not 0 <= seed < SEEDS:
         raise ConfigError(f"the split's seed must lie in [0, 2^32), got {seed}")
     names = int(codes.max()) + 1 if codes.size else 0
     first, which = _numbered(codes, names)
     group = np.arange(len(first))
     if mirrors == "together":
-        # Both triples become the one that was numbered first, so that without mirrors all stays.
+        # Both triples get the place of the first, so that without mirrors nothing changes.
         ends = codes[first][:, [0, 2]]
         pairs = np.stack([ends.min(1), codes[first][:, 1], ends.max(1)], 1)
         own, group = _numbered(pairs, names)
         order = np.argsort(own)
         group, first = np.argsort(order)[group], first[own[order]]
-    return _assign(codes[first], np.bincount(group), names, fractions, seed)[group][which]
+    triples, sizes = codes[first], np.bincount(group)  # of each group
+    # RandomState's stream is frozen: the same split with every version of NumPy.
+    order = np.random.RandomState(seed).permutation(len(triples))
+    needed = np.zeros(len(order), np.bool_)
+    for columns in ([0, 2], [1]):
+        # The first group with an entity or a relation stays in train.
+        _, at = np.unique(triples[order][:, columns].ravel(), return_index=True)
+        needed[at // len(columns)] = True
+    free = order[~needed]
+    wanted = [round(int(sizes.sum()) * fraction) for fraction in fractions[1:]]
+    valid, test = wanted
+    spare = int(sizes[free].sum())
+    if sum(wanted) > spare:
+        valid = wanted[0] * spare // sum(wanted)
+        test = spare - valid if wanted[1] else 0
+        _log.warning(
+            "only %d of the %d triples wanted for valid and test can be spared, as every entity "
+            "and relation must occur in train: valid has %d, test %d",
+            *(spare, sum(wanted), valid, test),
+        )
+    part = np.zeros(len(triples), np.int64)
+    for number, size in ((1, valid), (2, test)):
+        # Groups that begin before the size is reached.
+        taken = int(np.searchsorted(np.cumsum(sizes[free]) - sizes[free], size))
+        part[free[:taken]] = number
+        free = free[taken:]
+    return part[group][which]
 
 
 def _numbered(rows: Codes, num_names: int) -> tuple[Codes, Codes]:
@@ -67,62 +98,3 @@ def _numbered(rows: Codes, num_names: int) -> tuple[Codes, Codes]:
     keys = triple_keys(torch.from_numpy(rows), num_names, num_names).numpy()
     _, first, which = np.unique(keys, return_index=True, return_inverse=True)
     return first, which
-
-
-def check_fractions(fractions: Sequence[float]) -> None:
-    """ConfigError unless these are three fractions of a whole with something to train on."""
-    good = len(fractions) == 3 and all(0 <= f <= 1 for f in fractions)
-    if not good or not math.isclose(sum(fractions), 1, abs_tol=1e-6) or fractions[0] == 0:
-        raise ConfigError(
-            "split must be three fractions for train, valid and test that sum to 1, as "
-            f"0.8,0.1,0.1, not {','.join(str(f) for f in fractions)}"
-        )
-
-
-def _assign(
-    first: Codes, sizes: Codes, num_names: int, fractions: Sequence[float], seed: int
-) -> Codes:
-    """0, 1 or 2 for each group of triples with the same names: a first (G, 3), ``sizes`` (G,)."""
-    # RandomState's stream is frozen: the same split with every version of NumPy.
-    order = np.random.RandomState(seed).permutation(len(first))
-    free = order[~_first_with_a_name(first[order], num_names)]
-    wanted = [round(int(sizes.sum()) * fraction) for fraction in fractions[1:]]
-    valid, test = _affordable(wanted, int(sizes[free].sum()))
-    part = np.zeros(len(first), np.int64)
-    for number, size in ((1, valid), (2, test)):
-        # Groups that begin before the size is reached.
-        taken = int(np.searchsorted(np.cumsum(sizes[free]) - sizes[free], size))
-        part[free[:taken]] = number
-        free = free[taken:]
-    return part
-
-
-def _first_with_a_name(triples: Codes, num_names: int) -> np.ndarray[Any, np.dtype[np.bool_]]:
-    """Rows that hold an entity or a relation which no row before them holds: they stay in train."""
-    needed = np.zeros(len(triples), np.bool_)
-    for columns in ([0, 2], [1]):
-        names = triples[:, columns]
-        first = np.full(num_names, -1, np.int64)
-        rows = np.repeat(np.arange(len(triples)), len(columns))
-        # Of several values assigned to one place the last stays: the earliest row.
-        first[names.ravel()[::-1]] = rows[::-1]
-        needed[first[first >= 0]] = True
-    return needed
-
-
-def _affordable(wanted: Sequence[int], free: int) -> tuple[int, int]:
-    """Sizes of valid and test, shrunk alike where they exceed what can be spared."""
-    total = sum(wanted)
-    if total <= free:
-        return wanted[0], wanted[1]
-    valid = wanted[0] * free // total
-    test = free - valid if wanted[1] else 0
-    _log.warning(
-        "only %d of the %d triples wanted for valid and test can be spared, as every entity and "
-        "relation must occur in train: valid has %d, test %d",
-        free,
-        total,
-        valid,
-        test,
-    )
-    return valid, test

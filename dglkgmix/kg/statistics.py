@@ -1,27 +1,26 @@
-"""What is worth knowing about a data set before training on it."""
+"""Counts of a data set: sizes, repetition, leakage, and names that only some splits have."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from torch import Tensor
 
+from dglkgmix.kg import SPLITS
+from dglkgmix.kg.degrees import Graph
 from dglkgmix.kg.keys import find, triple_keys
 from dglkgmix.kg.mirrors import count_mirrored, inverse_pairs
 
-if TYPE_CHECKING:
-    from dglkgmix.kg.graph import KnowledgeGraph
 
-
-def summarise(kg: KnowledgeGraph) -> dict[str, int]:
+def summarise(kg: Graph) -> dict[str, int]:
     """Counts of a graph, keys in the order given here.
 
     Returns:
         entities, relations: sizes of the vocabularies.
         train, valid, test: rows.
         duplicates: rows that repeat an earlier row of their split.
-        overlap: distinct triples that stand in more than one split.
+        overlap: distinct triples that occur in more than one split.
         reciprocal_leakage: test rows (h, r, t) for which training has (t, r', h) under any r'.
         valid_mirrors, test_mirrors: those under r or an inverse of r, see
             :mod:`dglkgmix.kg.mirrors`; without triples from an entity to itself.
@@ -30,14 +29,19 @@ def summarise(kg: KnowledgeGraph) -> dict[str, int]:
         entities_only_in_valid, entities_only_in_test: entities of that split and of no other.
         relations_only_in_valid, relations_only_in_test: likewise.
         entities_not_in_train, relations_not_in_train: names without a training triple, wherever
-            they occur (valid and test together, too, or nowhere).
+            else they occur, if anywhere.
         entities_alike, relations_alike: names that differ from another one in case, outer white
             space or Unicode form alone; see :meth:`dglkgmix.kg.vocabulary.Vocabulary.alike`.
     """
     splits = (kg.train, kg.valid, kg.test)
     entities = [_used(rows[:, [0, 2]], kg.num_entities) for rows in splits]
     relations = [_used(rows[:, 1], kg.num_relations) for rows in splits]
-    duplicates, overlap = _repetition(kg)
+    keys = triple_keys(torch.cat(splits), kg.num_entities, kg.num_relations)
+    distinct = [torch.unique(part) for part in torch.split(keys, [len(rows) for rows in splits])]
+    _, times = torch.unique(torch.cat(distinct), return_counts=True)
+    pairs = torch.unique(kg.train[:, 0] * kg.num_entities + kg.train[:, 2])
+    reverse = kg.test[:, 2] * kg.num_entities + kg.test[:, 0]
+    originals = kg.edges[: len(kg.edges) // 2]
     inverses = inverse_pairs(kg)
     return {
         "entities": kg.num_entities,
@@ -45,13 +49,13 @@ def summarise(kg: KnowledgeGraph) -> dict[str, int]:
         "train": len(kg.train),
         "valid": len(kg.valid),
         "test": len(kg.test),
-        "duplicates": duplicates,
-        "overlap": overlap,
-        "reciprocal_leakage": _reciprocal_leakage(kg),
+        "duplicates": len(keys) - sum(map(len, distinct)),
+        "overlap": int((times > 1).sum()),
+        "reciprocal_leakage": int((find(pairs, reverse) >= 0).sum()),
         "valid_mirrors": count_mirrored(kg, kg.valid, inverses),
         "test_mirrors": count_mirrored(kg, kg.test, inverses),
         "inverse_pairs": len(inverses),
-        "self_loops": _self_loops(kg),
+        "self_loops": int((originals[:, 0] == originals[:, 2]).sum()),
         "entities_only_in_valid": _only_in(1, entities),
         "entities_only_in_test": _only_in(2, entities),
         "relations_only_in_valid": _only_in(1, relations),
@@ -63,11 +67,10 @@ def summarise(kg: KnowledgeGraph) -> dict[str, int]:
     }
 
 
-def relation_rows(kg: KnowledgeGraph) -> list[dict[str, Any]]:
+def relation_rows(kg: Graph) -> list[dict[str, Any]]:
     """Rows of each relation, most training rows first: name, train, valid, test."""
     counts = {
-        name: kg.split(name)[:, 1].bincount(minlength=kg.num_relations).tolist()
-        for name in ("train", "valid", "test")
+        name: kg.split(name)[:, 1].bincount(minlength=kg.num_relations).tolist() for name in SPLITS
     }
     rows = [
         {"name": name, **{split: count[i] for split, count in counts.items()}}
@@ -85,24 +88,3 @@ def _used(ids: Tensor, size: int) -> Tensor:
 def _only_in(which: int, used: list[Tensor]) -> int:
     others = [mask for i, mask in enumerate(used) if i != which]
     return int((used[which] & ~others[0] & ~others[1]).sum())
-
-
-def _repetition(kg: KnowledgeGraph) -> tuple[int, int]:
-    """Duplicates within splits, and distinct triples in more than one split."""
-    rows = torch.cat([kg.train, kg.valid, kg.test])
-    keys = triple_keys(rows, kg.num_entities, kg.num_relations)
-    sizes = [len(kg.train), len(kg.valid), len(kg.test)]
-    distinct = [torch.unique(part) for part in torch.split_with_sizes(keys, sizes)]
-    _, times = torch.unique(torch.cat(distinct), return_counts=True)
-    return len(rows) - sum(map(len, distinct)), int((times > 1).sum())
-
-
-def _reciprocal_leakage(kg: KnowledgeGraph) -> int:
-    pairs = torch.unique(kg.train[:, 0] * kg.num_entities + kg.train[:, 2])
-    reverse = kg.test[:, 2] * kg.num_entities + kg.test[:, 0]
-    return int((find(pairs, reverse) >= 0).sum())
-
-
-def _self_loops(kg: KnowledgeGraph) -> int:
-    originals = kg.edges[: kg.num_edges // 2]
-    return int((originals[:, 0] == originals[:, 2]).sum())

@@ -1,21 +1,20 @@
-"""Triples as read, names beside codes, and the step from tables to a KnowledgeGraph."""
+"""Triples as read: names with codes into them, and the numbering of entities and relations."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from itertools import chain
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import torch
+from torch import Tensor
 
 from dglkgmix.errors import DataError
-from dglkgmix.kg.graph import KnowledgeGraph
+from dglkgmix.kg import ROLES
 from dglkgmix.kg.vocabulary import Vocabulary
 
-ROLES = ("head", "relation", "tail")
 Codes = np.ndarray[Any, np.dtype[np.int64]]
 
 
@@ -40,17 +39,21 @@ class TripleTable:
     @classmethod
     def from_rows(cls, rows: Iterable[Sequence[str]], label: str) -> TripleTable:
         """From rows of three names; DataError "label, row 0: what" for any other row."""
-        kept = [_checked(row, f"{label}, row {i}") for i, row in enumerate(rows)]
+        fields: list[str] = []
+        for i, row in enumerate(rows):
+            where = f"{label}, row {i}"
+            if isinstance(row, str) or len(row) != 3:
+                raise DataError(f"{where}: expected (head, relation, tail), not {row!r}")
+            for role, name in zip(ROLES, row, strict=True):
+                if not isinstance(name, str):
+                    raise DataError(f"{where}: the {role} {name!r} is not a string")
+                if not name:
+                    raise DataError(f"{where}: the {role} is empty")
+            fields.extend(row)
         try:
-            fields = pa.array(chain.from_iterable(kept), pa.large_string())
+            return merge([encode_fields(pa.array(fields, pa.large_string()))])
         except UnicodeEncodeError as error:
             raise DataError(f"{label}: a name cannot be written as UTF-8: {error}") from None
-        return cls.from_fields(fields)
-
-    @classmethod
-    def from_fields(cls, fields: pa.Array) -> TripleTable:
-        """From 3N strings: head, relation, tail and so on."""
-        return merge([encode_fields(fields)])
 
     def take(self, rows: Codes) -> TripleTable:
         """The given rows, with the same names."""
@@ -103,25 +106,23 @@ def unify(names: Sequence[pa.Array], codes: Sequence[Codes]) -> tuple[pa.Array, 
     return encoded.dictionary, renumbered
 
 
-def encode(train: TripleTable, valid: TripleTable, test: TripleTable) -> KnowledgeGraph:
-    """Tables of three splits -> a graph; ids by first appearance, train, valid, test.
+def encode(
+    train: TripleTable, valid: TripleTable, test: TripleTable
+) -> tuple[Vocabulary, Vocabulary, Tensor, Tensor, Tensor]:
+    """Tables of three splits -> entities, relations, and the ids (N, 3) of each split.
 
-    Within a row the head comes before the tail.
-
-    Raises:
-        DataError: no training triple.
+    Ids go by first appearance: train, valid, test; within a row the head before the tail.
     """
     tables = (train, valid, test)
     names, codes = unify([table.names for table in tables], [table.codes for table in tables])
     entities, entity_ids = _number(names, [part[:, [0, 2]] for part in codes], "entity")
     relations, relation_ids = _number(names, [part[:, 1] for part in codes], "relation")
-    splits = [
-        torch.from_numpy(
-            np.stack([entity_ids[c[:, 0]], relation_ids[c[:, 1]], entity_ids[c[:, 2]]], 1)
-        )
-        for c in codes
-    ]
-    return KnowledgeGraph(entities, relations, *splits)
+    ids = (entity_ids, relation_ids, entity_ids)
+    first, second, third = (
+        torch.from_numpy(np.stack([of[c] for of, c in zip(ids, part.T, strict=True)], 1))
+        for part in codes
+    )
+    return entities, relations, first, second, third
 
 
 def _number(names: pa.Array, codes: Sequence[Codes], kind: str) -> tuple[Vocabulary, Codes]:
@@ -135,14 +136,3 @@ def _number(names: pa.Array, codes: Sequence[Codes], kind: str) -> tuple[Vocabul
     ids = np.full(len(names), -1, np.int64)
     ids[order] = np.arange(len(order))
     return Vocabulary(names.take(pa.array(order)), kind), ids
-
-
-def _checked(row: Sequence[str], where: str) -> Sequence[str]:
-    if isinstance(row, str) or len(row) != 3:
-        raise DataError(f"{where}: expected three names (head, relation, tail), found {row!r}")
-    for role, name in zip(ROLES, row, strict=True):
-        if not isinstance(name, str):
-            raise DataError(f"{where}: the {role} {name!r} is no string")
-        if not name:
-            raise DataError(f"{where}: the {role} is empty")
-    return row

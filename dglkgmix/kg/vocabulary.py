@@ -12,7 +12,7 @@ from torch import Tensor
 
 from dglkgmix.errors import DataError, OutOfRangeError, UnknownNameError
 
-# difflib compares letter by letter: beyond this many names only likely ones are compared
+# difflib is slow: of more names than this only likely ones are compared
 _COMPARED_AT_MOST = 20_000
 
 
@@ -27,11 +27,25 @@ class Vocabulary:
 
     def __init__(self, names: Sequence[str] | pa.Array, kind: str) -> None:
         self.kind = kind
-        self._arrow = names if isinstance(names, pa.Array) else _to_arrow(names, kind)
-        self.names: tuple[str, ...] = tuple(self._arrow.to_pylist())
+        if not isinstance(names, pa.Array):
+            for name in names:
+                if not isinstance(name, str):
+                    raise DataError(
+                        f"{kind} names are strings, not {type(name).__name__}: {name!r}"
+                    )
+            try:
+                names = pa.array(names, pa.large_string())
+            except UnicodeEncodeError as error:
+                message = f"a name of kind {kind} cannot be written as UTF-8: {error}"
+                raise DataError(message) from None
+        self._arrow = names
+        self.names: tuple[str, ...] = tuple(names.to_pylist())
         self._ids = {name: i for i, name in enumerate(self.names)}
-        if len(self._ids) != len(self.names) or "" in self._ids:
-            raise DataError(_complaint(self.names, kind))
+        if "" in self._ids:
+            raise DataError(f"the {kind} with id {self._ids['']} has an empty name")
+        if len(self._ids) != len(self.names):
+            twice = next(name for i, name in enumerate(self.names) if self._ids[name] != i)
+            raise DataError(f"the {kind} name {twice!r} occurs twice: names must be distinct")
 
     def __len__(self) -> int:
         return len(self.names)
@@ -84,7 +98,12 @@ class Vocabulary:
         folded = fold(str(name))
         candidates: Sequence[str] = self.names
         if len(candidates) > _COMPARED_AT_MOST:
-            candidates = [n for n in candidates if _is_near(fold(n), folded)]
+            candidates = [
+                n
+                for n, other in ((n, fold(n)) for n in candidates)
+                if abs(len(other) - len(folded)) <= 2
+                and (other[:2] == folded[:2] or other[-2:] == folded[-2:])
+            ]
         by_fold: dict[str, list[str]] = {}
         for candidate in candidates[:_COMPARED_AT_MOST]:
             by_fold.setdefault(fold(candidate), []).append(candidate)
@@ -99,12 +118,10 @@ class Vocabulary:
         return [group for group in groups.values() if len(group) > 1]
 
     def unknown(self, name: str) -> str:
-        """What an error says of a name that is not here, with close matches."""
-        matches = self.close_to(name)
-        shown, *near = shown_apart([str(name), *matches])
-        return f"unknown {self.kind} {shown}" + (
-            f"; close matches: {', '.join(near)}" if near else ""
-        )
+        """The message of an error for a name that is not here, with close matches."""
+        shown, *near = shown_apart([str(name), *self.close_to(name)])
+        matches = f"; close matches: {', '.join(near)}" if near else ""
+        return f"unknown {self.kind} {shown}{matches}"
 
 
 def shown_apart(names: Sequence[str]) -> list[str]:
@@ -114,32 +131,5 @@ def shown_apart(names: Sequence[str]) -> list[str]:
 
 
 def fold(name: str) -> str:
-    """What names share that people may take for one: no case, outer white space or Unicode form."""
+    """A name without case, outer white space and Unicode form: equal for similar names."""
     return unicodedata.normalize("NFKC", name).strip().casefold()
-
-
-def _is_near(name: str, wanted: str) -> bool:
-    if abs(len(name) - len(wanted)) > 2:
-        return False
-    return name[:2] == wanted[:2] or name[-2:] == wanted[-2:]
-
-
-def _to_arrow(names: Sequence[str], kind: str) -> pa.Array:
-    for name in names:
-        if not isinstance(name, str):
-            raise DataError(f"{kind} names are strings, but {name!r} is a {type(name).__name__}")
-    try:
-        return pa.array(names, pa.large_string())
-    except UnicodeEncodeError as error:
-        raise DataError(f"a name of kind {kind} cannot be written as UTF-8: {error}") from None
-
-
-def _complaint(names: Sequence[str], kind: str) -> str:
-    if "" in names:
-        return f"the {kind} with id {names.index('')} has an empty name"
-    seen: set[str] = set()
-    for name in names:
-        if name in seen:
-            return f"the {kind} name {name!r} occurs twice: names must be distinct"
-        seen.add(name)
-    raise AssertionError("called without a fault")

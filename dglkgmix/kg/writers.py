@@ -13,9 +13,9 @@ from torch import Tensor
 
 from dglkgmix.errors import OVERWRITE, DataError, StorageError
 from dglkgmix.files import write_atomic
-from dglkgmix.kg.graph import SPLITS, KnowledgeGraph
+from dglkgmix.kg import ROLES, SPLITS
+from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.kg.sources import split_files
-from dglkgmix.kg.tables import ROLES
 from dglkgmix.paths import path_of
 
 TARGETS = ("tsv", "parquet", "dgl")
@@ -24,7 +24,7 @@ _BOM = "\ufeff"
 
 
 def target_of(path: Path) -> str:
-    """What an output path's ending asks for: "parquet", "dgl", else "tsv"."""
+    """The target that an output path's ending means: "parquet", "dgl", else "tsv"."""
     return _BY_ENDING.get(path.suffix.lower(), "tsv")
 
 
@@ -48,10 +48,18 @@ def write(kg: KnowledgeGraph, path: Path, target: str, *, overwrite: bool = Fals
         return [path]
     files = {split: path / f"{split}.{target}" for split in SPLITS}
     _refuse_existing(list(files.values()), overwrite)
-    _refuse_neighbours(path, files)
+    for split, file in files.items():
+        others = [p for p in split_files(path, split) if p != file] if path.is_dir() else []
+        if others:  # A folder with two files for a split cannot be read.
+            raise DataError(
+                f"{others[0]} holds the same split as {file.name} would: choose another folder"
+            )
     to_bytes = tsv_bytes if target == "tsv" else parquet_bytes
     contents = {split: to_bytes(kg, kg.split(split)) for split in SPLITS}
-    _make_folder(path)
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise StorageError(f"{path}: the folder cannot be made: {error.strerror}") from None
     for split, content in contents.items():
         write_atomic(files[split], content)
     return list(files.values())
@@ -66,47 +74,6 @@ def tsv_bytes(kg: KnowledgeGraph, rows: Tensor) -> bytes:
     Raises:
         DataError: a name that holds a tab or a line feed.
     """
-    _check_names(kg)
-    heads, relations, tails = rows.unbind(1)
-    entities, kinds = kg.entities.arrow(), kg.relations.arrow()
-    end = pc.if_else(pc.ends_with(entities, "\r"), "\r\n", "\n").cast(pa.large_string())
-    tab = pa.scalar("\t", pa.large_string())
-    nothing = pa.scalar("", pa.large_string())
-    # One array of all fields with their ends; its data buffer, then, is the file.
-    ended = pa.concat_arrays(
-        [
-            pc.binary_join_element_wise(entities, tab, nothing),
-            pc.binary_join_element_wise(kinds, tab, nothing),
-            pc.binary_join_element_wise(entities, end, nothing),
-        ]
-    )
-    first, second = len(entities), len(entities) + len(kinds)
-    indices = np.stack([heads, relations + first, tails + second], 1).ravel()
-    text = _text_of(ended.take(pa.array(indices)))
-    return _BOM.encode() + text if text.startswith(_BOM.encode()) else text
-
-
-def parquet_bytes(kg: KnowledgeGraph, rows: Tensor) -> bytes:
-    """Rows (N, 3) as Parquet with the string columns head, relation and tail."""
-    vocabularies = (kg.entities, kg.relations, kg.entities)
-    columns = [
-        vocabulary.arrow().take(pa.array(ids.numpy()))
-        for vocabulary, ids in zip(vocabularies, rows.unbind(1), strict=True)
-    ]
-    sink = io.BytesIO()
-    pq.write_table(pa.table(columns, names=list(ROLES)), sink, compression="zstd")
-    return sink.getvalue()
-
-
-def _text_of(fields: pa.Array) -> bytes:
-    _, offsets, data = fields.buffers()
-    if data is None or not len(fields):
-        return b""
-    bounds = np.frombuffer(offsets, np.int64)[fields.offset : fields.offset + len(fields) + 1]
-    return bytes(data[int(bounds[0]) : int(bounds[-1])])
-
-
-def _check_names(kg: KnowledgeGraph) -> None:
     for vocabulary in (kg.entities, kg.relations):
         for letter, what in (("\t", "a tab"), ("\n", "a line feed")):
             at = pc.index(pc.match_substring(vocabulary.arrow(), letter), True).as_py()
@@ -115,24 +82,37 @@ def _check_names(kg: KnowledgeGraph) -> None:
                     f"the {vocabulary.kind} {vocabulary[at]!r} holds {what}, which TSV cannot "
                     "hold: convert to Parquet"
                 )
+    heads, relations, tails = _columns(kg, rows)
+    tab, nothing = pa.scalar("\t", pa.large_string()), pa.scalar("", pa.large_string())
+    ends = pc.if_else(pc.ends_with(tails, "\r"), "\r\n", "\n").cast(pa.large_string())
+    lines = pc.binary_join_element_wise(heads, relations, tails, tab)
+    lines = pc.binary_join_element_wise(lines, ends, nothing)
+    if not len(lines):
+        return b""
+    # The array's data buffer, up to the last line's end, is the file.
+    _, offsets, data = lines.buffers()
+    text = bytes(data[: int(np.frombuffer(offsets, np.int64)[len(lines)])])
+    return _BOM.encode() + text if text.startswith(_BOM.encode()) else text
+
+
+def parquet_bytes(kg: KnowledgeGraph, rows: Tensor) -> bytes:
+    """Rows (N, 3) as Parquet with the string columns head, relation and tail."""
+    sink = io.BytesIO()
+    table = pa.table(_columns(kg, rows), names=list(ROLES))
+    pq.write_table(table, sink, compression="zstd")
+    return sink.getvalue()
+
+
+def _columns(kg: KnowledgeGraph, rows: Tensor) -> list[pa.Array]:
+    """Names of heads, relations and tails, (N,) each."""
+    vocabularies = (kg.entities, kg.relations, kg.entities)
+    return [
+        vocabulary.arrow().take(pa.array(ids.numpy()))
+        for vocabulary, ids in zip(vocabularies, rows.unbind(1), strict=True)
+    ]
 
 
 def _refuse_existing(paths: list[Path], overwrite: bool) -> None:
     existing = [path for path in paths if path.exists()]
     if existing and not overwrite:
         raise DataError(f"{existing[0]} exists: choose another place, or pass {OVERWRITE}")
-
-
-def _refuse_neighbours(folder: Path, files: dict[str, Path]) -> None:
-    """A folder with two files for a split would be no source any more."""
-    for split, path in files.items():
-        others = [p for p in split_files(folder, split) if p != path] if folder.is_dir() else []
-        if others:
-            raise DataError(f"{others[0]} would stand beside {path.name}: choose another folder")
-
-
-def _make_folder(path: Path) -> None:
-    try:
-        path.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise StorageError(f"{path}: the folder cannot be made: {error.strerror}") from None

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from dglkgmix.kg.graph import KnowledgeGraph
-from dglkgmix.sampling.known import KnownTriples
+from dglkgmix.sampling.negatives import KnownTriples
 
 
 class Candidates:

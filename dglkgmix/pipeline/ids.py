@@ -31,7 +31,7 @@ class GraphIds:
     instead of relations with reciprocals of their own.
 
     A graph of one edge type may have relations as numbers, in ``edata["etype"]`` or
-    ``edata[dgl.ETYPE]``. Splits are masks or graphs (:func:`dglkgmix.kg.dgl_io.from_dgl`); without
+    ``edata[dgl.ETYPE]``. Splits are masks or graphs (:meth:`KnowledgeGraph.from_dgl`); without
     either all edges train. Nothing of the graph is changed, nor must it change later.
 
     Args:

@@ -24,7 +24,7 @@ def draw_lambda(
     Args:
         n: number of samples; 0 gives an empty tensor.
         alpha: α, above 0.
-        generator: a CPU generator; one seed is drawn from it, however many λ are asked for.
+        generator: a CPU generator; one seed is drawn from it, for any number of λ.
         lambda_range: "half" restricts λ to [½, 1]: as Beta(α, α) is symmetric, that is
             max(λ, 1 - λ).
         fixed: every λ is this value and nothing is drawn; 1 is plain over-sampling.
@@ -48,6 +48,6 @@ def draw_lambda(
 def mix(first: Tensor, second: Tensor, lam: Tensor) -> Tensor:
     """λ · first + (1 - λ) · second, row by row: (S, D), (S, D), (S,) to (S, D).
 
-    λ may be any number: its range is the configuration's business.
+    λ may be any number: the configuration checks its range.
     """
     return torch.lerp(second, first, lam.to(first).unsqueeze(1))

@@ -11,11 +11,14 @@ from torch import Tensor
 
 from dglkgmix.errors import ConfigError
 from dglkgmix.kg.graph import KnowledgeGraph
-from dglkgmix.kg.ragged import expand
-from dglkgmix.sampling.known import KnownTriples
+from dglkgmix.kg.index import TripleIndex
+from dglkgmix.kg.keys import expand
 
 # Negatives drawn at once: few enough for the processor's caches, many enough for few calls.
 _BLOCK = 2**17
+# 2**64 divided by the golden ratio, as a signed integer: spreads keys over the table evenly.
+_SPREAD = -7046029254386353131
+_TABLE_BITS = (10, 26)
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,6 +53,35 @@ class TripleBatch:
         return values if self.rows is None else values.index_select(0, self.rows)
 
 
+class KnownTriples:
+    """Triples as keys ``row * E + tail``, row the query's in a :class:`TripleIndex`.
+
+    Nearly all drawn triples are unknown, so a table of one byte for each hash value rules most of
+    them out; the sorted keys are searched for the rest only, which costs several times more.
+    """
+
+    def __init__(self, index: TripleIndex) -> None:
+        self.num_entities = index.num_entities
+        rows = torch.repeat_interleave(index.indptr.diff())
+        self._keys = rows * index.num_entities + index.tails  # ascending
+        low, high = _TABLE_BITS
+        self._bits = min(max((8 * len(self._keys)).bit_length(), low), high)
+        self._possible = torch.zeros(1 << self._bits, dtype=torch.bool)
+        self._possible[self._hash(self._keys)] = True
+
+    def positions(self, rows: Tensor, tails: Tensor) -> Tensor:
+        """Positions (W,) at which (rows[n], tails[n]), both (N,), is a known triple."""
+        keys = rows * self.num_entities + tails
+        possible = self._possible.index_select(0, self._hash(keys)).nonzero().flatten()
+        keys = keys[possible]
+        found = torch.searchsorted(self._keys, keys).clamp_(max=len(self._keys) - 1)
+        return possible[self._keys[found] == keys]
+
+    def _hash(self, keys: Tensor) -> Tensor:
+        spread = keys * _SPREAD
+        return spread.bitwise_right_shift_(63 - self._bits).bitwise_and_((1 << self._bits) - 1)
+
+
 class NegativeSampler:
     """Draws negative tails uniformly from all entities, with replacement.
 
@@ -75,19 +107,15 @@ class NegativeSampler:
         drawn = self._draw(len(rows), generator)
         mask = torch.ones(len(rows), dtype=torch.bool)
         if self.filtered:
-            mask[self._redraw(rows, drawn, generator)] = False
+            wrong = self._known.positions(rows, drawn)
+            for _ in range(self.redraws):
+                if len(wrong) == 0:
+                    break
+                drawn[wrong] = self._draw(len(wrong), generator)
+                wrong = wrong[self._known.positions(rows[wrong], drawn[wrong])]
+            mask[wrong] = False
         shape = (len(queries), self.negatives)
         return drawn.view(shape), mask.view(shape)
-
-    def _redraw(self, rows: Tensor, drawn: Tensor, generator: torch.Generator) -> Tensor:
-        """Replace training triples in ``drawn``; positions of those that are still ones."""
-        wrong = self._known.positions(rows, drawn)
-        for _ in range(self.redraws):
-            if len(wrong) == 0:
-                break
-            drawn[wrong] = self._draw(len(wrong), generator)
-            wrong = wrong[self._known.positions(rows[wrong], drawn[wrong])]
-        return wrong
 
     def _draw(self, count: int, generator: torch.Generator) -> Tensor:
         return torch.randint(self._known.num_entities, (count,), generator=generator)

@@ -17,7 +17,7 @@ from torch import Tensor
 
 from dglkgmix.kg.degrees import mixing_summary, partner_counts
 from dglkgmix.kg.graph import KnowledgeGraph
-from dglkgmix.kg.ragged import expand
+from dglkgmix.kg.keys import expand
 from dglkgmix.sampling.seeds import generator
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ _LARGEST_SEED = 2**31 - 1
 
 @dataclass(frozen=True, eq=False)
 class Partners:
-    """Who is mixed with whom in one epoch: S synthetic samples.
+    """The pairs of triples that are mixed in one epoch: S synthetic samples.
 
     Attributes:
         edges: (S,) long, ascending; sample s augments ``kg.edges[edges[s]]``.
@@ -61,9 +61,8 @@ class Partners:
 class PartnerSampler:
     """Draws partners for all training triples below a threshold.
 
-    Each draw takes k more in-edges of the tail than there are in-edges that are no candidates,
-    leaves those out and keeps k of the rest at random: a uniform sample of C, and k of them
-    wherever C has so many.
+    Each draw takes k in-edges of the tail more than it has in-edges that are not candidates, drops
+    the latter and keeps k of the rest at random: a uniform sample of min(k, |C|) from C.
 
     Args:
         kg: the graph; its training triples, reciprocal ones included.
@@ -84,7 +83,7 @@ class PartnerSampler:
     ) -> None:
         self.coverage = mixing_summary(kg, threshold, partners, rule)
         candidates = partner_counts(kg, rule)
-        # More than there are of all draws the same; blocks are sized by k.
+        # A larger k draws the same samples; blocks are sized by k.
         self.partners = min(partners, int(candidates.max()))
         self.rule = rule
         self._edges = kg.edges
@@ -104,13 +103,11 @@ class PartnerSampler:
         if self.partners > 0:
             with _seeded(seed):
                 pairs += [self._block(*block, chance) for block in self._blocks()]
-        return self._collect(torch.cat(pairs, 1))
-
-    def _collect(self, pairs: Tensor) -> Partners:
-        edges, order = torch.sort(pairs[0], stable=True)
+        drawn = torch.cat(pairs, 1)
+        edges, order = torch.sort(drawn[0], stable=True)
         counts = torch.bincount(edges, minlength=len(self._edges))
         indptr = torch.cat([torch.zeros(1, dtype=torch.long), counts.cumsum(0)])
-        return Partners(edges, pairs[1][order], indptr)
+        return Partners(edges, drawn[1][order], indptr)
 
     def _blocks(self) -> Iterator[tuple[Tensor, int]]:
         """Edges that are drawn for together, with the number of in-edges to draw for each.
@@ -126,26 +123,20 @@ class PartnerSampler:
 
     def _block(self, edges: Tensor, fanout: int, chance: torch.Generator) -> Tensor:
         """Pairs (2, S') of edge and partner for the given edges (N,)."""
-        rows, drawn = self._sample(self._edges[edges, 2], fanout)
-        allowed = self._allowed(edges[rows], drawn)
+        from dglkgmix._dgl import dgl  # not above: prediction with a run does without DGL
+
+        tails = self._edges[edges, 2]
+        sampled = dgl.sampling.sample_neighbors(self._graph, tails, fanout)
+        counts = self._kg.degrees.in_degree(tails).clamp(max=fanout)
+        rows, drawn = torch.repeat_interleave(counts), sampled.edata[dgl.EID]  # (T,) each
+        if self.rule == "any":
+            allowed = drawn != edges[rows]
+        else:
+            own, other = self._edges[edges[rows]], self._edges[drawn]
+            allowed = (own[:, 0] != other[:, 0]) & (own[:, 1] != other[:, 1])
         rows, drawn = rows[allowed], drawn[allowed]
         keep = _at_most(self.partners, rows, len(edges), chance)
         return torch.stack([edges[rows[keep]], drawn[keep]])
-
-    def _sample(self, tails: Tensor, fanout: int) -> tuple[Tensor, Tensor]:
-        """Up to ``fanout`` in-edges of each tail (N,): row 0..N-1 and edge id of each, (T,)."""
-        from dglkgmix._dgl import dgl  # not above: questions to a run do without it
-
-        sampled = dgl.sampling.sample_neighbors(self._graph, tails, fanout)
-        counts = self._kg.degrees.in_degree(tails).clamp(max=fanout)
-        return torch.repeat_interleave(counts), sampled.edata[dgl.EID]
-
-    def _allowed(self, edges: Tensor, drawn: Tensor) -> Tensor:
-        """Whether each drawn edge (T,) is a candidate for its edge (T,)."""
-        if self.rule == "any":
-            return drawn != edges
-        own, other = self._edges[edges], self._edges[drawn]
-        return (own[:, 0] != other[:, 0]) & (own[:, 1] != other[:, 1])
 
     @cached_property
     def _graph(self) -> DGLGraph:
@@ -172,7 +163,7 @@ def _at_most(count: int, rows: Tensor, num_rows: int, chance: torch.Generator) -
 
 @contextmanager
 def _seeded(seed: int) -> Iterator[None]:
-    """DGL draws from a generator for each of its threads: with one, bits hold on any machine."""
+    """DGL draws with one generator per thread: one thread gives the same draws on any machine."""
     from dglkgmix._dgl import dgl
 
     before = dgl.utils.get_num_threads()

@@ -10,8 +10,7 @@ from torch import Tensor
 
 from dglkgmix.errors import ConfigError
 from dglkgmix.kg.graph import KnowledgeGraph
-from dglkgmix.kg.keys import triple_keys
-from dglkgmix.kg.ragged import expand
+from dglkgmix.kg.keys import expand, triple_keys
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +55,7 @@ class QueryBatches:
         self.batch_size = batch_size
         self.index = kg.train_index
         # The index holds the edges sorted by key, each once: sorting the keys again says which
-        # edge stands at each of its positions.
+        # edge is at each of its positions.
         keys = triple_keys(kg.edges, kg.num_entities, kg.num_query_relations)
         self._edge_at = torch.argsort(keys)
 

@@ -7,8 +7,7 @@ from torch import Tensor
 
 from dglkgmix.config import StrategyConfig, TrainingConfig
 from dglkgmix.kg.graph import KnowledgeGraph
-from dglkgmix.kg.keys import find
-from dglkgmix.kg.ragged import expand
+from dglkgmix.kg.keys import expand, find
 from dglkgmix.losses.targets import Offsets
 from dglkgmix.strategies.base import Strategy
 

@@ -23,7 +23,8 @@ from torch.distributed.rendezvous import rendezvous
 from dglkgmix.config import Config, DataConfig, RuntimeConfig
 from dglkgmix.config.toml import dumps
 from dglkgmix.errors import ConfigError
-from dglkgmix.kg.graph import SPLITS, KnowledgeGraph
+from dglkgmix.kg import SPLITS
+from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.processes import ALONE, Processes, connections
 from dglkgmix.training.batch_loss import LossTerms
 from dglkgmix.training.prepared import Counts, PreparedBatch

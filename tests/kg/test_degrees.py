@@ -53,15 +53,9 @@ def test_degrees_of_the_toy_graph(kg: KnowledgeGraph) -> None:
     assert degrees.relation_specific(everyone, knows_back).tolist() == [1, 0, 2, 2, 0]
 
 
-def test_every_degree_against_a_count_over_tuples(kg: KnowledgeGraph) -> None:
-    check_against_tuples(kg)
-
-
-def test_every_degree_against_a_count_over_tuples_at_random() -> None:
-    check_against_tuples(random_graph(12, 3, 150))
-
-
-def check_against_tuples(kg: KnowledgeGraph) -> None:
+@pytest.mark.parametrize("graph", ["toy", "random"])
+def test_every_degree_against_a_count_over_tuples(kg: KnowledgeGraph, graph: str) -> None:
+    kg = kg if graph == "toy" else random_graph(12, 3, 150)
     shift = kg.num_relations
     edges = {(h, r, t) for h, r, t in kg.train.tolist()}
     edges |= {(t, r + shift, h) for h, r, t in edges}
@@ -87,15 +81,18 @@ def test_tail_relation_degree_is_what_dgl_says_of_an_edge_type(shared_data: Path
         assert torch.equal(kg.degrees.tail_relation(everyone, relation), by_dgl)
 
 
-def test_edge_degrees_follow_the_edges() -> None:
-    kg = random_graph(20, 4, 300)
+@pytest.mark.parametrize("size", [(20, 4, 300), (500, 1_000, 3_000)], ids=["few", "thousands"])
+def test_edge_degrees_follow_the_edges(size: tuple[int, int, int]) -> None:
+    """`bench/loading.py` takes the time of 14,000 edge types."""
+    kg = random_graph(*size)
     counts = Counter((r, t) for _, r, t in kg.edges.tolist())
     expected = [counts[r, t] for _, r, t in kg.edges.tolist()]
     assert kg.degrees.edge_tail_relation.tolist() == expected
     assert kg.degrees.num_pairs == len(counts)
-    keys = {r * 20 + t: count for (r, t), count in counts.items()}
+    keys = {r * size[0] + t: count for (r, t), count in counts.items()}
     assert kg.degrees.pair_keys.tolist() == sorted(keys)
     assert kg.degrees.pair_degrees.tolist() == [keys[key] for key in sorted(keys)]
+    assert len(kg.graph.etypes) == 2 * size[1]
 
 
 def test_shapes_broadcast(kg: KnowledgeGraph) -> None:
@@ -115,25 +112,14 @@ def test_entities_outside_the_graph(kg: KnowledgeGraph, entity: object) -> None:
     for call in (degrees.tail_relation, degrees.relation_specific, degrees.other_relation):
         with pytest.raises(IndexError):
             call(entity, 0)
-
-
-@pytest.mark.parametrize("relation", [-1, 6])
-def test_relations_outside_the_graph(kg: KnowledgeGraph, relation: int) -> None:
-    with pytest.raises(IndexError, match=f"no relation with id {relation}: ids run from 0 to 5"):
-        kg.degrees.tail_relation(0, relation)
-
-
-def test_thousands_of_relations() -> None:
-    """`bench/loading.py` takes the time of 14,000 edge types."""
-    kg = random_graph(500, 1_000, 3_000)
-    counts = Counter((r, t) for _, r, t in kg.edges.tolist())
-    assert kg.degrees.edge_tail_relation.tolist() == [counts[r, t] for _, r, t in kg.edges.tolist()]
-    assert len(kg.graph.etypes) == 2_000
+        for relation in (-1, 6):
+            with pytest.raises(IndexError, match=f"no relation with id {relation}: ids run from"):
+                call(0, relation)
 
 
 def test_bins() -> None:
     bins = DegreeBins()
-    assert bins.names == ("zero", "low", "medium", "high")
+    assert bins.names == tuple(map(readable, bins.names)) == ("zero", "low", "medium", "high")
     assert bins.assign([0, 1, 9, 10, 49, 50, 10_000]).tolist() == [0, 1, 1, 2, 2, 3, 3]
     assert bins.assign(torch.tensor([[5], [0]])).tolist() == [[1], [0]]
     assert bins.count([0, 3, 4]) == {"zero": 1, "low": 2, "medium": 0, "high": 0}
@@ -159,6 +145,7 @@ def test_edges_that_make_no_bins(edges: list[int]) -> None:
 
 def test_one_edge_and_the_largest_are_edges() -> None:
     assert DegreeBins([7]).names == ("[0,7)", "[7,inf)")
+    assert list(map(readable, DegreeBins([7]).names)) == ["[0,7)", "[7,∞)"]
     assert DegreeBins([1, 2**63 - 1]).assign([2**63 - 2, 2**63 - 1]).tolist() == [1, 2]
 
 
@@ -183,11 +170,7 @@ def test_query_degrees_of_training_rows_with_duplicates() -> None:
     kg = KnowledgeGraph.from_names([row, other, row, ("b", "s", "c")])
     assert kg.train_edges.tolist() == [0, 1, 0, 2]
     assert query_degrees(kg, "train").tolist() == [2, 2, 2, 1, 1, 1, 1, 1]
-
-
-def test_query_degrees_of_training_rows_are_those_of_any_split() -> None:
-    """Taken from the edges, in both directions, they are what a look-up by pair gives."""
-    kg = random_graph(9, 2, 120)
+    kg = random_graph(9, 2, 120)  # Taken from the edges, they are what a look-up by pair gives.
     heads, relations, tails = kg.train.unbind(1)
     answers, asked = torch.cat([tails, heads]), torch.cat([relations, relations + kg.num_relations])
     assert torch.equal(query_degrees(kg, "train"), kg.degrees.tail_relation(answers, asked))
@@ -224,20 +207,7 @@ def test_mixing_summary_of_the_toy_graph(kg: KnowledgeGraph) -> None:
     }
     # A degree equal to the threshold is not below it: 2 is the degree of eight edges.
     assert mixing_summary(kg, 2, 5, "any")["below_threshold"] == 4
-    assert mixing_summary(kg, 0, 5, "any") == {
-        "below_threshold": 0,
-        "without_partner": 0,
-        "synthetic_per_epoch": 0,
-    }
-
-
-def test_one_edge_each_leaves_no_partner() -> None:
-    kg = KnowledgeGraph.from_arrays([[0, 0, 1]])
-    assert mixing_summary(kg, 5, 5, "any") == {
-        "below_threshold": 2,
-        "without_partner": 2,
-        "synthetic_per_epoch": 0,
-    }
+    assert set(mixing_summary(kg, 0, 5, "any").values()) == {0}
 
 
 @pytest.mark.parametrize(
@@ -265,8 +235,3 @@ def test_summary_has_the_keys_of_the_command(kg: KnowledgeGraph) -> None:
     assert summary["pairs"] == len({(r, t) for _, r, t in kg.edges.tolist()})
     assert summary["bins"]["test"] == {"zero": 2, "low": 2, "medium": 0, "high": 0}
     assert sum(summary["bins"]["train"].values()) == 12
-
-
-def test_bins_for_people() -> None:
-    assert [readable(name) for name in DegreeBins([7]).names] == ["[0,7)", "[7,∞)"]
-    assert [readable(name) for name in DegreeBins().names] == ["zero", "low", "medium", "high"]

@@ -7,8 +7,9 @@ import torch
 
 from dglkgmix._dgl import dgl
 from dglkgmix.errors import DataError
+from dglkgmix.kg import SPLITS
 from dglkgmix.kg.dgl_binary import load_binary, save_binary
-from dglkgmix.kg.graph import SPLITS, KnowledgeGraph
+from dglkgmix.kg.graph import KnowledgeGraph
 
 
 @pytest.fixture
@@ -51,8 +52,5 @@ def test_damaged_and_foreign_files(kg: KnowledgeGraph, tmp_path: Path, damage: s
     path.write_bytes({"cut": content[:-5], "empty": b""}.get(damage, content))
     with pytest.raises(DataError, match=r"x\.dgl: (not written by|damaged)"):
         load_binary(path)
-
-
-def test_a_missing_file(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="cannot be read"):
         load_binary(tmp_path / "gone.dgl")

@@ -1,27 +1,188 @@
 from __future__ import annotations
 
+import logging
+
+import numpy as np
+import pytest
 import torch
 
 from dglkgmix._dgl import dgl
-from dglkgmix.kg.dgl_edges import Nodes, edge_types_of, is_numbered, read_splits
+from dglkgmix.errors import DataError
+from dglkgmix.kg import SPLITS
+from dglkgmix.kg.graph import KnowledgeGraph
+
+Rows = dict[str, list[tuple[str, str, str]]]
 
 
-def test_nodes_of_a_type_follow_each_other() -> None:
-    graph = dgl.heterograph(
-        {("b", "x", "a"): (torch.tensor([0]), torch.tensor([1]))}, {"b": 2, "a": 3}
+def same(first: KnowledgeGraph, second: KnowledgeGraph) -> bool:
+    return all(torch.equal(first.split(name), second.split(name)) for name in SPLITS)
+
+
+def academic() -> dgl.DGLGraph:
+    """Two authors, three papers; "by" is the name of two edge types."""
+    return dgl.heterograph(
+        {
+            ("author", "writes", "paper"): (torch.tensor([0, 1, 1]), torch.tensor([0, 0, 2])),
+            ("paper", "by", "author"): (torch.tensor([2]), torch.tensor([1])),
+            ("paper", "by", "paper"): (torch.tensor([1]), torch.tensor([1])),
+        },
+        num_nodes_dict={"author": 2, "paper": 3},
     )
-    nodes = Nodes(graph)
-    assert nodes.total == 5
-    assert nodes.offsets == {"a": 0, "b": 3}
-    assert nodes.entity_names(None) == ["a:0", "a:1", "a:2", "b:0", "b:1"]
-    types = edge_types_of([graph])
-    assert not is_numbered([graph], types)
-    assert read_splits((graph, None, None), None, nodes, types)[0].tolist() == [[3, 0, 1]]
 
 
-def test_numbers_on_edges_are_relations() -> None:
-    graph = dgl.graph((torch.tensor([0, 1]), torch.tensor([1, 1])))
-    graph.edata["etype"] = torch.tensor([4, 0], dtype=torch.int32)
-    assert is_numbered([graph], edge_types_of([graph]))
-    parts = read_splits((graph, None, None), None, Nodes(graph), None)
-    assert [part.tolist() for part in parts] == [[[0, 4, 1], [1, 0, 1]], [], []]
+def test_there_and_back_keeps_every_row_in_its_place(toy_rows: Rows) -> None:
+    """Case 21: rows interleaved by relation, duplicates and overlap among them."""
+    toy_rows["train"] = [*toy_rows["train"], toy_rows["train"][0]]
+    toy_rows["test"] = [*toy_rows["test"], toy_rows["train"][1]]
+    kg = KnowledgeGraph.from_names(**toy_rows)
+    graph = kg.to_dgl()
+    assert graph.num_edges() == 12
+    assert graph.canonical_etypes[2] == ("entity", "r2", "entity")
+    again = KnowledgeGraph.from_dgl(graph, entities=kg.entities.names, relations=kg.relations.names)
+    assert same(kg, again)
+    assert again.entities == kg.entities
+    assert again.relations == kg.relations
+
+
+def test_several_node_types_there_and_back() -> None:
+    kg = KnowledgeGraph.from_dgl(academic())
+    assert kg.entities.names == ("author:0", "author:1", "paper:0", "paper:1", "paper:2")
+    assert kg.node_type_names == ("author", "paper")
+    assert kg.node_types is not None
+    assert kg.node_types.tolist() == [0, 0, 1, 1, 1]
+    # DGL orders edge types by itself.
+    names = kg.relations.names
+    assert set(names) == {"writes", "paper:by:author", "paper:by:paper"}
+    triples = {(kg.entities[h], names[r], kg.entities[t]) for h, r, t in kg.train.tolist()}
+    assert triples == {
+        ("author:0", "writes", "paper:0"),
+        ("author:1", "writes", "paper:0"),
+        ("author:1", "writes", "paper:2"),
+        ("paper:2", "paper:by:author", "author:1"),
+        ("paper:1", "paper:by:paper", "paper:1"),
+    }
+    graph = kg.to_dgl()
+    assert set(graph.canonical_etypes) == set(academic().canonical_etypes)
+    assert {name: graph.num_nodes(name) for name in graph.ntypes} == {"author": 2, "paper": 3}
+    assert same(kg, KnowledgeGraph.from_dgl(graph))
+
+
+def test_names_by_node_type() -> None:
+    names = {"paper": ["P", "Q", "R"], "author": ["A", "B"]}
+    kg = KnowledgeGraph.from_dgl(academic(), entities=names, relations=["x", "y", "z"])
+    assert kg.entities.names == ("A", "B", "P", "Q", "R")
+    assert kg.relations.names == ("x", "y", "z")
+
+
+@pytest.mark.parametrize(
+    ("names", "what"),
+    [
+        ({"entities": ["A"]}, "1 entity names for 5 nodes"),
+        ({"entities": {"author": ["A", "B"]}}, "node types"),
+        ({"entities": {"author": ["A"], "paper": ["P", "Q", "R"]}}, "1 names for 2 nodes of type"),
+        ({"entities": {"author": ["A", "P"], "paper": ["P", "Q", "R"]}}, "'P' occurs twice"),
+        ({"relations": ["x"]}, "1 relation names for 3 edge types"),
+    ],
+)
+def test_names_that_do_not_fit(names: dict[str, list[str]], what: str) -> None:
+    with pytest.raises(DataError, match=what):
+        KnowledgeGraph.from_dgl(academic(), **names)
+
+
+def test_separate_graphs_for_the_splits() -> None:
+    def graph(*pairs: tuple[int, int], etype: str = "likes") -> dgl.DGLGraph:
+        heads, tails = map(torch.tensor, zip(*pairs, strict=True))
+        return dgl.heterograph({("user", etype, "user"): (heads, tails)}, {"user": 4})
+
+    kg = KnowledgeGraph.from_dgl(graph((0, 1), (1, 2)), graph((2, 3)), graph((3, 0), etype="new"))
+    assert kg.relations.names == ("likes", "new")
+    assert kg.train.tolist() == [[0, 0, 1], [1, 0, 2]]
+    assert kg.valid.tolist() == [[2, 0, 3]]
+    assert kg.test.tolist() == [[3, 1, 0]]
+    assert kg.node_types is None
+    with pytest.raises(DataError, match="graphs of different nodes"):
+        KnowledgeGraph.from_dgl(graph((0, 1)), academic())
+    with pytest.raises(DataError, match="either masks or graphs"):
+        KnowledgeGraph.from_dgl(graph((0, 1)), graph((1, 0)), masks={"train": "x"})
+
+
+def test_masks_of_ones_own_and_edge_types_without() -> None:
+    graph = academic()
+    graph.edges["writes"].data["held"] = torch.tensor([0, 1, 0])
+    kg = KnowledgeGraph.from_dgl(graph, masks={"valid": "held"})
+    assert [len(kg.split(name)) for name in SPLITS] == [4, 1, 0]
+    names = kg.relations.names
+    assert [(kg.entities[h], names[r]) for h, r, _ in kg.valid.tolist()] == [("author:1", "writes")]
+
+
+def test_edges_in_no_split_are_left_out_and_logged(caplog: pytest.LogCaptureFixture) -> None:
+    graph = dgl.graph((torch.arange(4), torch.arange(4)))
+    graph.edata["train_mask"] = torch.tensor([True, True, False, False])
+    graph.edata["test_mask"] = torch.tensor([False, True, True, False])
+    with caplog.at_level(logging.WARNING):
+        kg = KnowledgeGraph.from_dgl(graph)
+    assert kg.train[:, 0].tolist() == [0, 1]
+    assert kg.test[:, 0].tolist() == [1, 2]
+    assert "1 of 4 edges are in no split" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("masks", "what"),
+    [
+        ({"dev": "m"}, "no split or edge feature 'dev'"),
+        ({"train": "gone"}, "no split or edge feature 'gone'.*features m"),
+        ({"train": "m"}, "'m' is not a mask"),
+    ],
+)
+def test_masks_that_are_none(masks: dict[str, str], what: str) -> None:
+    graph = dgl.graph((torch.arange(2), torch.arange(2)))
+    graph.edata["m"] = torch.tensor([0.5, 1.0])
+    with pytest.raises(DataError, match=what):
+        KnowledgeGraph.from_dgl(graph, masks=masks)
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+def test_link_prediction_sets_of_dgl(reverse: bool) -> None:
+    """What ``dgl.data.FB15k237Dataset`` and its siblings build, made by their own function."""
+    from dgl.data.knowledge_graph import build_knowledge_graph
+
+    splits = {
+        "train": np.array([[0, 1, 2], [2, 0, 1], [1, 1, 0]]),
+        "valid": np.array([[0, 0, 1]]),
+        "test": np.array([[2, 1, 2], [1, 0, 2]]),
+    }
+    graph, data = build_knowledge_graph(4, 2, *splits.values(), reverse=reverse)
+    fields = ["etype", "ntype", "train_edge_mask", "valid_edge_mask", "test_edge_mask"]
+    fields += ["train_mask", "val_mask", "test_mask"]
+    found = dict(zip(fields, data, strict=True))
+    graph.ndata["ntype"] = found.pop("ntype")
+    graph.edata.update(found)
+    kg = KnowledgeGraph.from_dgl(graph)
+    assert (kg.num_entities, kg.num_relations) == (4, 2)
+    assert kg.node_types is None
+    for name, rows in splits.items():
+        assert sorted(kg.split(name).tolist()) == sorted(rows.tolist())
+
+
+def test_homogeneous_graph_with_numbered_types() -> None:
+    flat = dgl.to_homogeneous(academic())
+    kg = KnowledgeGraph.from_dgl(flat)
+    assert kg.node_types is not None
+    assert kg.node_types.tolist() == [0, 0, 1, 1, 1]
+    assert kg.relations.names == ("0", "1", "2")
+    assert sorted(kg.train.tolist()) == sorted(KnowledgeGraph.from_dgl(academic()).train.tolist())
+    assert kg.to_dgl().ndata["ntype"].tolist() == [0, 0, 1, 1, 1]
+    plain = dgl.graph(flat.edges(), num_nodes=5)
+    with pytest.raises(DataError, match="in some graphs only"):
+        KnowledgeGraph.from_dgl(flat, plain)
+    assert KnowledgeGraph.from_dgl(plain).relations.names == ("_E",)
+
+
+def test_graphs_of_32_bit_ids_are_left_alone() -> None:
+    graph = academic().int()
+    kg = KnowledgeGraph.from_dgl(graph)
+    assert kg.train.dtype == torch.int64
+    assert graph.idtype == torch.int32
+    assert not graph.edges["writes"].data
+    with pytest.raises(DataError, match="no triples"):
+        KnowledgeGraph.from_dgl(dgl.graph(([], []), num_nodes=3))

@@ -1,17 +1,21 @@
 from __future__ import annotations
 
+import gzip
+import io
 import socket
+import tarfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-from dglkgmix.errors import StorageError
-from dglkgmix.kg.download import download
+from dglkgmix.errors import DataError, StorageError
+from dglkgmix.kg.download import MAX_MEMBERS, download, members
 from tests.kg import mirror as faults
 from tests.kg.mirror import Handler, Mirror
 
+TRAIN, TEST = b"a\tr\tb\n", b"b\tr\ta\n"
 BODY = b"a\tr\tb\n" * 30_000  # 180,000 bytes: several pieces
 
 
@@ -48,10 +52,20 @@ def test_a_redirection_is_followed(mirror: Mirror) -> None:
     assert mirror.asked == ["/old", "/new"]
 
 
+def broken_chunk(handler: Handler) -> None:
+    handler.protocol_version = "HTTP/1.1"
+    handler.begin(Transfer_Encoding="chunked", Connection="close")
+    handler.wfile.write(b"ff\r\nonly this")
+    handler.close_connection = True
+
+
 @pytest.mark.parametrize(
     ("answer", "what"),
     [
         (faults.gateway_timeout, "HTTP status 504"),
+        (lambda handler: handler.send_error(404), "HTTP status 404"),
+        (broken_chunk, "IncompleteRead"),
+        (lambda handler: handler.wfile.write(b"220 smtp ready\r\n"), "BadStatusLine"),
         (faults.half, "broke off after 300 of 1,000 bytes"),
         (faults.silent, "no answer within 0.3 s"),
         (faults.stuck, "no answer within 0.3 s"),
@@ -67,22 +81,6 @@ def test_a_bad_answer_is_an_error_in_time(mirror: Mirror, answer: faults.Answer,
     assert time.monotonic() - begin < 5
     assert str(caught.value).startswith(f"{url}: ")
     assert what in str(caught.value)
-
-
-def test_a_missing_file_is_an_error(mirror: Mirror) -> None:
-    with pytest.raises(StorageError, match="HTTP status 404"):
-        download(mirror.url("/train.txt"))
-
-
-def test_a_chunked_file_that_breaks_off(mirror: Mirror) -> None:
-    def answer(handler: Handler) -> None:
-        handler.protocol_version = "HTTP/1.1"
-        handler.begin(Transfer_Encoding="chunked", Connection="close")
-        handler.wfile.write(b"ff\r\nonly this")
-        handler.close_connection = True
-
-    with pytest.raises(StorageError, match="IncompleteRead"):
-        download(mirror.add("/train.txt", answer))
 
 
 @pytest.mark.parametrize("announced", [True, False])
@@ -114,9 +112,94 @@ def test_a_server_that_is_down_or_is_none() -> None:
     assert url in str(caught.value)
 
 
-def test_an_answer_that_is_not_http(mirror: Mirror) -> None:
-    def answer(handler: Handler) -> None:
-        handler.wfile.write(b"220 smtp ready\r\n")
+def packed(*entries: tuple[str, bytes | Callable[[tarfile.TarInfo], None]]) -> bytes:
+    """A .tar.gz of plain files, or of whatever the function makes of a member."""
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w:gz") as tar:
+        for name, content in entries:
+            member = tarfile.TarInfo(name)
+            if isinstance(content, bytes):
+                member.size = len(content)
+                tar.addfile(member, io.BytesIO(content))
+            else:
+                content(member)
+                tar.addfile(member)
+    return buffer.getvalue()
 
-    with pytest.raises(StorageError, match="BadStatusLine"):
-        download(mirror.add("/train.txt", answer))
+
+def test_the_wanted_files_alone_are_read() -> None:
+    archive = packed(("./train.txt", TRAIN), ("readme", b"hello"), ("test.txt", TEST))
+    assert members(archive, ["train.txt", "test.txt"]) == {"train.txt": TRAIN, "test.txt": TEST}
+    assert members(archive, ["test.txt"]) == {"test.txt": TEST}
+
+
+def test_paths_that_climb_are_passed_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    inner = tmp_path / "inner"
+    inner.mkdir()
+    monkeypatch.chdir(inner)
+    evil = [
+        ("../train.txt", b"evil"),
+        (f"{tmp_path}/train.txt", b"evil"),
+        ("sub/../../train.txt", b"evil"),
+    ]
+    assert members(packed(*evil, ("train.txt", TRAIN)), ["train.txt"]) == {"train.txt": TRAIN}
+    with pytest.raises(DataError, match=r"no plain file train\.txt"):
+        members(packed(*evil), ["train.txt"])
+    assert [path for path in tmp_path.rglob("*") if path != inner] == []
+
+
+@pytest.mark.parametrize(
+    "kind", [tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.DIRTYPE, tarfile.FIFOTYPE, tarfile.CHRTYPE]
+)
+def test_only_a_plain_file_counts(kind: bytes) -> None:
+    def link(member: tarfile.TarInfo) -> None:
+        member.type, member.linkname = kind, "test.txt"
+
+    archive = packed(("test.txt", TEST), ("train.txt", link))
+    with pytest.raises(DataError, match=r"no plain file train\.txt"):
+        members(archive, ["train.txt", "test.txt"])
+
+
+def test_a_bomb_is_not_unpacked() -> None:
+    bomb = packed(("train.txt", bytes(4_000_000)))
+    assert len(bomb) < 20_000
+    with pytest.raises(DataError, match="unpacks to more than 1,000,000 bytes"):
+        members(bomb, ["train.txt"], max_bytes=1_000_000)
+    assert len(members(bomb, ["train.txt"], max_bytes=5_000_000)["train.txt"]) == 4_000_000
+
+
+def test_a_sparse_member_cannot_claim_more() -> None:
+    header = tarfile.TarInfo("train.txt")
+    header.type, header.size = tarfile.GNUTYPE_SPARSE, 0
+    block = bytearray(header.tobuf(tarfile.GNU_FORMAT))
+    block[386:398] = b"%011o\0" % 0  # one hole: nothing stored ...
+    block[398:410] = b"%011o\0" % 0
+    block[483:495] = b"%011o\0" % 2**32  # ... of four gigabytes
+    block[148:156] = b" " * 8
+    block[148:156] = b"%06o\0 " % sum(block)
+    archive = gzip.compress(bytes(block) + bytes(1024))
+    with pytest.raises(DataError, match=r"train\.txt in the archive unpacks to over"):
+        members(archive, ["train.txt"])
+
+
+def test_an_archive_of_many_members_is_refused() -> None:
+    crowd = [(f"{number}.txt", b"") for number in range(MAX_MEMBERS)]
+    with pytest.raises(DataError, match=f"more than {MAX_MEMBERS} members"):
+        members(packed(*crowd, ("train.txt", TRAIN)), ["train.txt"])
+
+
+@pytest.mark.parametrize(
+    "archive",
+    [
+        b"",
+        b"<html>Please log in</html>",
+        packed(("train.txt", TRAIN * 1000))[:-4],
+        packed(("train.txt", TRAIN * 1000))[:15],
+        gzip.compress(b"no archive at all" * 100),
+        gzip.compress(b"short"),
+    ],
+    ids=["empty", "page", "checksum cut off", "cut early", "no tar", "no tar, short"],
+)
+def test_what_is_no_archive_is_said_so(archive: bytes) -> None:
+    with pytest.raises(DataError, match=r"not a whole \.tar\.gz archive|no plain file"):
+        members(archive, ["train.txt"])

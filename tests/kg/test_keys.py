@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from dglkgmix.errors import DataError, OutOfRangeError
-from dglkgmix.kg.keys import as_ids, distinct, find, triple_keys
+from dglkgmix.kg.keys import as_ids, distinct, expand, find, triple_keys
 
 TRIPLES = torch.tensor([[2, 0, 1], [0, 1, 2], [2, 0, 1], [0, 1, 0], [0, 0, 2]])
 
@@ -48,3 +48,11 @@ def test_ids_below_zero_and_of_other_kinds() -> None:
         with pytest.raises(DataError, match="integers"):
             as_ids(values, "entity", 3)
     assert as_ids([], "entity", 3).tolist() == []
+
+
+def test_stretches_come_one_after_the_other() -> None:
+    rows, positions = expand(torch.tensor([10, 3, 0, 7]), torch.tensor([2, 0, 3, 1]))
+    assert rows.tolist() == [0, 0, 2, 2, 2, 3]
+    assert positions.tolist() == [10, 11, 0, 1, 2, 7]
+    nothing = expand(torch.tensor([4]), torch.tensor([0]))
+    assert [(part.dtype, len(part)) for part in nothing] == [(torch.long, 0)] * 2

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import bz2
 import gzip
+import io
 import lzma
 import subprocess
 import sys
@@ -13,9 +14,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from dglkgmix.errors import DataError
-from dglkgmix.kg import readers
-from dglkgmix.kg.readers import ReadOptions, read_triples
+from dglkgmix.errors import DataError, DependencyError
+from dglkgmix.kg import ROLES, readers
+from dglkgmix.kg.readers import ReadOptions, read_parquet, read_rdf, read_triples
 
 ROWS = [("a", "r", "é"), ("b", "r", "NA")]
 TSV = "".join("\t".join(row) + "\n" for row in ROWS).encode()
@@ -42,19 +43,19 @@ def read(path: Path, **options: object) -> list[tuple[str, str, str]]:
     return list(zip(*table.columns(), strict=True))
 
 
-def parquet(folder: Path) -> bytes:
-    columns = dict(
-        zip(("head", "relation", "tail"), map(list, zip(*ROWS, strict=True)), strict=True)
-    )
-    pq.write_table(pa.table(columns), folder / "made")
-    return (folder / "made").read_bytes()
+def write(path: Path, **columns: object) -> Path:
+    pq.write_table(pa.table(columns), path)
+    return path
 
 
 @pytest.mark.parametrize("ending", COMPRESS)
 @pytest.mark.parametrize("form", ["txt", "csv", "parquet", "nt", "ttl"])
 def test_every_format_with_every_compression(tmp_path: Path, form: str, ending: str) -> None:
     expected = ROWS
-    content = {"txt": TSV, "csv": TSV.replace(b"\t", b",")}.get(form) or parquet(tmp_path)
+    made = write(
+        tmp_path / "made", **dict(zip(ROLES, map(list, zip(*ROWS, strict=True)), strict=True))
+    )
+    content = {"txt": TSV, "csv": TSV.replace(b"\t", b",")}.get(form) or made.read_bytes()
     if form in ("nt", "ttl"):
         expected = [("http://x/a", "http://x/r", "http://x/b")]
         content = b"<http://x/a> <http://x/r> <http://x/b> .\n"
@@ -170,17 +171,148 @@ def test_utf8_whatever_the_locale(tmp_path: Path) -> None:
     assert done.stdout.strip() == ascii(tuple(map(list, zip(*ROWS, strict=True))))
 
 
+def read_pq(source: object, **options: object) -> list[tuple[str, str, str]]:
+    source = str(source) if isinstance(source, Path) else source
+    table = read_parquet(source, "f", ReadOptions(**options))  # type: ignore[arg-type]
+    return list(zip(*table.columns(), strict=True))
+
+
+def test_strings_of_every_kind_and_integers(tmp_path: Path) -> None:
+    path = write(
+        tmp_path / "x",
+        s=pa.array(["NA", "b\n", "NA"]).dictionary_encode(),
+        p=pa.array([7, -1, 7], pa.int8()),
+        o=pa.array([2**64 - 1, 0, 1], pa.uint64()),
+    )
+    assert read_pq(path) == [("NA", "7", f"{2**64 - 1}"), ("b\n", "-1", "0"), ("NA", "7", "1")]
+    nothing = pa.array([], pa.string())
+    assert read_pq(write(path, head=nothing, relation=nothing, tail=nothing)) == []
+
+
+def test_columns_by_name_and_by_place(tmp_path: Path) -> None:
+    path, (a, b, c) = tmp_path / "x", (pa.array([name]) for name in "abc")
+    nested = pa.array([{"u": 1, "v": 2}])
+    assert read_pq(write(path, tail=b, x=nested, head=a, relation=c)) == [("a", "c", "b")]
+    write(path, o=b, p=c, s=a)
+    assert read_pq(path, columns=("s", "p", "o")) == [("a", "c", "b")]
+    assert read_pq(path, columns=("tail", "relation", "head")) == [("a", "c", "b")]
+    with pytest.raises(DataError, match="cannot tell"):
+        read_pq(write(path, a=a, b=b))
+    pq.write_table(pa.table([a, a, a], names=["x", "x", "y"]), path)
+    with pytest.raises(DataError, match="f: several columns are named 'x'"):
+        read_pq(path)
+
+
+@pytest.mark.parametrize(
+    ("values", "what"),
+    [
+        (pa.array(["x", None]), "f:2: the relation is null"),
+        (pa.array([1, None]), "f:2: the relation is null"),
+        (pa.array(["x", ""]), "f:2: the relation is empty"),
+        (pa.array(["x", ""], pa.large_string()), "f:2: the relation is empty"),
+        (pa.array([0.5, 1.0]), "holds double, but names are strings or integers"),
+        (pa.array([["x"], ["y"]]), "holds list"),
+        (pa.array([True, False]), "holds bool"),
+        (pa.array([b"\xff", b"x"]).view(pa.string()), "f: not a readable Parquet file: .*UTF8"),
+    ],
+)
+def test_values_that_are_no_names(tmp_path: Path, values: pa.Array, what: str) -> None:
+    names = pa.array(["a", "b"])
+    with pytest.raises(DataError, match=what):
+        read_pq(write(tmp_path / "x", head=names, relation=values, tail=names))
+
+
+def read_turtle(
+    text: bytes, form: str = "turtle", name: str = "f.ttl"
+) -> list[tuple[str, str, str]]:
+    return list(zip(*read_rdf(io.BytesIO(text), name, form).columns(), strict=True))
+
+
+def test_iris_blank_nodes_and_literals_have_distinct_names() -> None:
+    text = (
+        b"\xef\xbb\xbf<http://x/a> <http://x/p> _:b1 .\n# remark\n\n"
+        b'_:b1 <http://x/q> "v\\t\\"w\\""@en .\n'
+        b'<http://x/a> <http://x/q> "5"^^<http://www.w3.org/2001/XMLSchema#integer> .'
+    )
+    assert read_turtle(text) == [
+        ("http://x/a", "http://x/p", "_:b1"),
+        ("_:b1", "http://x/q", '"v\\t\\"w\\""@en'),
+        ("http://x/a", "http://x/q", '"5"^^<http://www.w3.org/2001/XMLSchema#integer>'),
+    ]
+
+
+def test_turtle_with_nodes_without_a_label() -> None:
+    text = b"@prefix : <http://x/> .\n:a :p [ :q :c ] , [ :q :d ] .\n:a a :T .\n"
+    rows = read_turtle(text, "turtle", "folder/train.ttl.gz")
+    assert set(rows) == {
+        ("http://x/a", "http://x/p", "_:[train.ttl:1]"),
+        ("_:[train.ttl:1]", "http://x/q", "http://x/c"),
+        ("http://x/a", "http://x/p", "_:[train.ttl:2]"),
+        ("_:[train.ttl:2]", "http://x/q", "http://x/d"),
+        ("http://x/a", "http://www.w3.org/1999/02/22-rdf-syntax-ns#type", "http://x/T"),
+    }
+    assert read_turtle(text, "turtle", "folder/train.ttl.gz") == rows
+
+
+def entities(*files: tuple[str, bytes]) -> set[str]:
+    rows = [
+        row
+        for name, text in files
+        for row in read_turtle(b"@prefix : <x:> .\n" + text, "turtle", name)
+    ]
+    return {name for head, _, tail in rows for name in (head, tail)}
+
+
+def test_a_written_label_is_one_node_and_a_node_without_one_meets_no_other() -> None:
+    """Case 52: labels that look generated, and labels that look as generated nodes are named."""
+    hexadecimal = b"_:b1946ac92492d2347c6235b4d2611184"
+    files = [("train.ttl", b":a :p " + hexadecimal), ("test.ttl", hexadecimal + b" :p :c")]
+    found = entities(*((name, text + b" .") for name, text in files))
+    assert found == {"x:a", hexadecimal.decode(), "x:c"}
+    found = entities(("one.ttl", b":a :p [ :q :b ] . _:one.1 :q :c ."))
+    assert found == {"x:a", "_:[one.ttl:1]", "x:b", "_:one.1", "x:c"}
+    assert len(entities(("train.ttl", b"[] :p :a ."), ("test.ttl", b"[] :p :a ."))) == 3
+    numbers = entities(("one.ttl", b":a :p (:b :c) ."))
+    assert {name for name in numbers if name.startswith("_:")} == {"_:[one.ttl:1]", "_:[one.ttl:2]"}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (b"<http://x/a> <http://x/p> <http://x/b> .\n\n<http://x/a> .\n", r"f\.ttl:3: .*column"),
+        (b'<http://x/a> <http://x/p> "\xff" .', r"f\.ttl:1: .*UTF-8"),
+        (b"<a> <b> <c> .", r"f\.ttl:1: .*IRI"),
+        (b"a\tb\tc\n", r"f\.ttl:1: "),
+    ],
+)
+def test_faults_are_named(text: bytes, message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        read_turtle(text)
+
+
+def test_without_pyoxigraph(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pyoxigraph", None)
+    with pytest.raises(DependencyError, match=r"pip install 'dglkgmix\[rdf\]'"):
+        read_turtle(b"")
+
+
 NAMES = ["x.txt", "x.csv", "x.txt.gz", "x.txt.xz", "x.txt.zst", "x.parquet.gz", "x.ttl.zst"]
+NAMES += ["x.parquet", "x.nt", "x.ttl"]
+RDF = [b"<http://x/a> ", b"_:b ", b'"v" ', b".\n", b"@prefix ", b": ", b"[ ", b"] ", b"\xff"]
+raw = st.binary(max_size=80) | st.lists(st.sampled_from(RDF), max_size=12).map(b"".join)
 
 
-@given(st.sampled_from(NAMES), st.binary(max_size=60), st.integers(0, 40), st.binary(max_size=3))
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.sampled_from(NAMES), raw, st.integers(0, 300), st.binary(max_size=4))
+@settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_any_file_gives_a_table_or_a_data_error(
     tmp_path: Path, name: str, raw: bytes, at: int, patch: bytes
 ) -> None:
     path = tmp_path / name
     whole = COMPRESS.get(path.suffix, bytes)(TSV)
-    for content in (raw, whole[:at] + patch + whole[at + len(patch) :]):
+    if path.suffix == ".parquet":
+        whole = write(path, head=["a", "b"], relation=["r", "r"], tail=["b", "c"]).read_bytes()
+    at %= len(whole)
+    for content in (raw, b"PAR1" + raw + b"PAR1", whole[:at] + patch + whole[at + len(patch) :]):
         path.write_bytes(content)
         assert is_table_or_data_error(path)
 

@@ -9,7 +9,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from dglkgmix.errors import DataError, StorageError
-from dglkgmix.kg.graph import SPLITS, KnowledgeGraph
+from dglkgmix.kg import SPLITS
+from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.kg.options import ReadOptions
 from dglkgmix.kg.sources import load_folder
 from dglkgmix.kg.writers import parquet_bytes, target_of, tsv_bytes, write
@@ -88,7 +89,7 @@ def test_existing_files_stay_unless_told_otherwise(tmp_path: Path) -> None:
         write(kg, tmp_path, "tsv")
     write(kg, tmp_path, "tsv", overwrite=True)
     # A second file for a split would make the folder ambiguous.
-    with pytest.raises(DataError, match=r"train\.tsv would stand beside"):
+    with pytest.raises(DataError, match=r"train\.tsv holds the same split as train\.parquet would"):
         write(kg, tmp_path, "parquet", overwrite=True)
     assert (tmp_path / "notes").read_text() == "mine"
     (tmp_path / "x.dgl").touch()

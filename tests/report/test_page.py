@@ -113,7 +113,7 @@ def test_light_and_dark(text):
 
 def test_every_figure_has_a_description(text):
     svgs = re.findall(r"<svg.*?</svg>", text, re.DOTALL)
-    assert len(svgs) == 1 + 1 + 6 + 4 + 3
+    assert len(svgs) == 1 + 1 + 6 + 5 + 3
     assert all(re.search(r"<desc[^>]*>\w.+?</desc>", svg, re.DOTALL) for svg in svgs)
 
 

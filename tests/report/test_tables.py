@@ -1,7 +1,7 @@
 import pytest
 
 from dglkgmix.evaluation.significance import compare
-from dglkgmix.kg.degrees import DegreeBins
+from dglkgmix.kg.degrees import DegreeBins, readable
 from dglkgmix.report import tables
 from dglkgmix.report.subject import popularity_table, read_subjects
 
@@ -105,7 +105,7 @@ def test_ranked_answers_overall_and_by_bin(subjects):
     table = tables.shortlist_table(subjects[:1], BINS)
     shortlist = subjects[0].account["shortlist"]
     rows = texts(table)
-    assert [row[1] for row in rows] == ["overall", *BINS.names]
+    assert [row[1] for row in rows] == ["overall", *map(readable, BINS.names)]
     assert rows[0][2] == f"{shortlist['overall']['answers']:,}"
     assert rows[1][4] == tables.number(shortlist["bins"]["zero"]["precision@10"])
 

@@ -11,9 +11,9 @@ from dglkgmix.runs import results
 from dglkgmix.runs.run import Run
 from dglkgmix.runs.run_files import read_graph
 from dglkgmix.training.launch import train
+from tests.training.test_trainer import continued
 
 from .conftest import settings
-from .test_trainer import continued
 
 
 def test_metrics_hold_the_accounts_of_both_splits(graph: KnowledgeGraph, tmp_path: Path) -> None:

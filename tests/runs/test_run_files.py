@@ -78,7 +78,7 @@ def test_a_table_of_another_kind_is_refused_by_name(tmp_path: Path, graph: Knowl
     ("heads", "complaint"),
     [
         (["0", "x"], "column 'head': Failed to parse"),
-        ([0.0, 0.5], "column 'head': Float value 0.5 was truncated"),
+        ([0.0, 0.5], "column 'head': Float value 0.5"),
         ([0, None], "column 'head' has empty cells"),
     ],
 )

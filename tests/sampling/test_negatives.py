@@ -8,7 +8,9 @@ from scipy import stats
 
 from dglkgmix.errors import ConfigError
 from dglkgmix.kg.graph import KnowledgeGraph
-from dglkgmix.sampling.negatives import NegativeSampler, TripleBatches
+from dglkgmix.kg.index import TripleIndex
+from dglkgmix.sampling import negatives
+from dglkgmix.sampling.negatives import KnownTriples, NegativeSampler, TripleBatches
 from dglkgmix.sampling.seeds import generator
 
 TRAIN = [[0, 0, 1], [0, 0, 2], [0, 0, 3], [1, 0, 1], [4, 0, 0]]
@@ -21,6 +23,28 @@ def kg() -> KnowledgeGraph:
 
 def rows_of(kg: KnowledgeGraph, head: int, relation: int, count: int) -> torch.Tensor:
     return kg.train_index.locate([head] * count, [relation] * count)
+
+
+def random_index(entities: int, relations: int, triples: int) -> TripleIndex:
+    bounds = (entities, relations, entities)
+    columns = [torch.randint(bound, (triples,), generator=generator(3)) for bound in bounds]
+    return TripleIndex.build(torch.stack(columns, 1), entities, relations)
+
+
+class TestKnownTriples:
+    @pytest.mark.parametrize("bits", [(10, 26), (1, 1)], ids=["sparse table", "full table"])
+    def test_every_pair_is_told_apart(self, bits, monkeypatch) -> None:
+        monkeypatch.setattr(negatives, "_TABLE_BITS", bits)
+        index = random_index(40, 3, 500)
+        rows = torch.arange(len(index)).repeat_interleave(40)
+        tails = torch.arange(40).repeat(len(index))
+        expected = index.contains(index.heads[rows], index.relations[rows], tails)
+        assert torch.equal(KnownTriples(index).positions(rows, tails), expected.nonzero().flatten())
+        assert 0 < int(expected.sum()) < len(expected)
+
+    def test_the_table_rules_nearly_all_out(self) -> None:
+        table = KnownTriples(random_index(1000, 4, 2000))._possible
+        assert float(table.float().mean()) < 0.13
 
 
 class TestSampler:
@@ -59,10 +83,6 @@ class TestSampler:
         assert torch.equal(first, again)
         assert not torch.equal(first, other)
 
-    def test_no_negatives_are_refused(self, kg) -> None:
-        with pytest.raises(ConfigError, match="negatives is 0"):
-            NegativeSampler(kg, 0)
-
 
 class TestBatches:
     @pytest.mark.parametrize(("size", "sizes"), [(4, [4, 4, 2]), (1, [1] * 10), (64, [10])])
@@ -81,12 +101,6 @@ class TestBatches:
             heads, relations = batch.heads.unsqueeze(1), batch.relations.unsqueeze(1)
             known = kg.train_index.contains(heads, relations, batch.negatives)
             assert torch.equal(batch.mask, ~known)
-
-    def test_the_unfiltered_keep_training_triples(self, kg) -> None:
-        (batch,) = TripleBatches(kg, 10, 50, filtered=False).epoch(generator(5))
-        heads, relations = batch.heads.unsqueeze(1), batch.relations.unsqueeze(1)
-        assert kg.train_index.contains(heads, relations, batch.negatives).any()
-        assert batch.mask.all()
 
     def test_chosen_edges_with_repeats(self, kg) -> None:
         chosen = torch.tensor([3, 3, 7, 0])
@@ -130,6 +144,7 @@ class TestBatches:
         again = list(batches.epoch(generator(6), chosen))
         assert [b.heads.tolist() for b in again] != [b.heads.tolist() for b in epoch]
 
-    def test_a_batch_size_of_nothing_is_refused(self, kg) -> None:
-        with pytest.raises(ConfigError, match="batch_size is 0"):
-            TripleBatches(kg, 0, 5)
+    @pytest.mark.parametrize(("size", "count"), [(0, 5), (5, 0)])
+    def test_sizes_of_nothing_are_refused(self, kg, size: int, count: int) -> None:
+        with pytest.raises(ConfigError, match=r"training\.\w+ is 0: it must be 1 or more"):
+            TripleBatches(kg, size, count)

@@ -56,32 +56,26 @@ def random_graph(seed: int, entities: int = 6, relations: int = 3, triples: int 
 
 
 class TestDistribution:
-    def test_uniform_over_the_other_in_edges(self, star: KnowledgeGraph) -> None:
-        """10^5 draws: every one of the 10 pairs out of 5 candidates is equally likely."""
-        sampler = PartnerSampler(star, 5, 2)
-        edge, draws = 2, 100_000
+    @pytest.mark.parametrize(
+        ("rows", "edge", "k", "rule", "allowed"),
+        [
+            (STAR, 2, 2, "any", [0, 1, 3, 4, 5]),
+            (STAR, 5, 1, "any", [0, 1, 2, 3, 4]),
+            # The tail has 9 in-edges; 5 are excluded for edge 0, itself among them.
+            ([*CROWDED, [5, 3, 0], [6, 4, 0]], 0, 2, "strict", [5, 6, 7, 8]),
+        ],
+    )
+    def test_uniform_over_the_candidates(self, rows, edge, k, rule, allowed) -> None:
+        """10^5 draws: every set of k candidates is equally likely, and nothing else is drawn."""
+        kg = KnowledgeGraph.from_arrays(rows)
+        assert sorted(candidates(kg, edge, rule)) == allowed
+        sampler, draws = PartnerSampler(kg, 9, k, rule), 100_000
         sampler._augmented = torch.full((draws,), edge)  # one edge, many times over
-        sampler._excluded = torch.ones(draws, dtype=torch.long)
-        pairs = sampler.draw(1).partners.view(draws, 2).sort(1).values
-        assert len(pairs) == draws
-        kinds, counts = torch.unique(pairs, dim=0, return_counts=True)
-        expected = [list(pair) for pair in itertools.combinations([0, 1, 3, 4, 5], 2)]
-        assert kinds.tolist() == expected  # never the triple itself, never one of them twice
-        assert stats.chisquare(counts.numpy()).pvalue > 0.001
-
-    def test_strict_draws_are_uniform_over_what_the_rule_leaves(self) -> None:
-        """The tail has 9 in-edges; 4 are excluded for edge 0, itself among them."""
-        rows = [*CROWDED, [5, 3, 0], [6, 4, 0]]
-        kg = KnowledgeGraph.from_arrays(rows, entities=7, relations=5)
-        sampler = PartnerSampler(kg, 9, 2, "strict")
-        allowed = sorted(candidates(kg, 0, "strict"))
-        assert allowed == [5, 6, 7, 8]
-        draws = 100_000
-        sampler._augmented = torch.zeros(draws, dtype=torch.long)
-        sampler._excluded = torch.full((draws,), 9 - len(allowed))
-        pairs = sampler.draw(1).partners.view(draws, 2).sort(1).values
-        kinds, counts = torch.unique(pairs, dim=0, return_counts=True)
-        assert kinds.tolist() == [list(pair) for pair in itertools.combinations(allowed, 2)]
+        excluded = int((kg.edges[:, 2] == kg.edges[edge, 2]).sum()) - len(allowed)
+        sampler._excluded = torch.full((draws,), excluded)
+        sets = sampler.draw(1).partners.view(draws, k).sort(1).values
+        kinds, counts = torch.unique(sets, dim=0, return_counts=True)
+        assert kinds.tolist() == [list(kind) for kind in itertools.combinations(allowed, k)]
         assert stats.chisquare(counts.numpy()).pvalue > 0.001
 
     def test_more_partners_than_any_edge_has(self, star: KnowledgeGraph) -> None:
@@ -89,14 +83,6 @@ class TestDistribution:
         sampler = PartnerSampler(star, 5, 2**63 - 1)
         assert sampler.draw(3).partners.tolist() == every.partners.tolist()
         assert sampler.coverage["synthetic_per_epoch"] == len(every)
-
-    def test_single_draws_are_uniform_too(self, star: KnowledgeGraph) -> None:
-        sampler = PartnerSampler(star, 5, 1)
-        sampler._augmented = torch.full((100_000,), 5)
-        sampler._excluded = torch.ones(100_000, dtype=torch.long)
-        counts = torch.bincount(sampler.draw(7).partners, minlength=6)
-        assert counts[5] == 0
-        assert stats.chisquare(counts[:5].numpy()).pvalue > 0.001
 
 
 class TestCounts:

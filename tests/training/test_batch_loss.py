@@ -15,6 +15,7 @@ from dglkgmix.losses.pointwise import Focus
 from dglkgmix.losses.targets import Positives, Targets
 from dglkgmix.models.link_predictor import LinkPredictor
 from dglkgmix.sampling.negatives import TripleBatch, TripleBatches
+from dglkgmix.sampling.partners import Partners
 from dglkgmix.sampling.queries import QueryBatch, QueryBatches
 from dglkgmix.sampling.seeds import generator
 from dglkgmix.strategies import Strategy, SyntheticBatch
@@ -315,9 +316,10 @@ def test_the_mean_over_all_draws_is_the_loss_of_all_partners(
         for chosen in itertools.product(*mine):
             pairs = [(edge, p) for edge, own in enumerate(chosen) for p in own]
             pairs += [(4, 6), (5, 9), (6, 4), (9, 5)]
-            strategy._sampler.draw = lambda _, pairs=pairs: strategy._sampler._collect(
-                torch.tensor(pairs).T
-            )
+            edges, partners = torch.tensor(sorted(pairs)).T
+            indptr = torch.tensor([0, *edges.bincount(minlength=10).cumsum(0)])
+            drawn = Partners(edges, partners, indptr)
+            strategy._sampler.draw = lambda _, drawn=drawn: drawn
             strategy.start_epoch(1, 0)
             terms = batch_loss(model, model.encode(), batch, strategy, training)
             found.append([terms.synthetic_loss, *torch.autograd.grad(terms.loss, used)])
