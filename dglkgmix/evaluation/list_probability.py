@@ -169,7 +169,8 @@ def fit_list_probability(lists: Shortlists, true: Array) -> ListProbability | No
 
     def curvature(point: Array, direction: Array) -> Array:
         p = sigmoid(logits(point))
-        return gathered(p * (1 - p) * logits(direction)) + prior * direction
+        product: Array = gathered(p * (1 - p) * logits(direction)) + prior * direction
+        return product
 
     prior = np.ones(1 + size + 2 * count)
     prior[0] = 0
