@@ -169,8 +169,8 @@ def fit_list_probability(lists: Shortlists, true: Array) -> ListProbability | No
 
     def curvature(point: Array, direction: Array) -> Array:
         p = sigmoid(logits(point))
-        product: Array = gathered(p * (1 - p) * logits(direction)) + prior * direction
-        return product
+        found: Array = gathered(p * (1 - p) * logits(direction)) + prior * direction
+        return found
 
     prior = np.ones(1 + size + 2 * count)
     prior[0] = 0
