@@ -248,6 +248,43 @@ Measured on the following, while nothing but other work at idle priority ran:
 """
 
 
+# Measured by hand, with other programs than the benchmarks.
+TAIL = """\
+## Beside other processes
+
+OpenMP's threads wait for each other by spinning, on cores that other processes need. The command
+line sets `GOMP_SPINCOUNT=1000` (libgomp's own is 300,000), unless that, `OMP_WAIT_POLICY` or
+`KMP_BLOCKTIME` is set. Where other processes compute all the time, `train`, `evaluate`,
+`experiment`, `tune` and `demo` take one thread less for each and say so, unless `OMP_NUM_THREADS`
+is set. The number is recorded as `runtime.threads`. Linux tells how many threads run on the whole
+machine, those of low priority included. A user's own Python process is left as it is.
+
+`dglkgmix train world --model conve --set model.entity_dim=64 --epochs 1 --quiet --out …` on two
+cores with about ten threads of other processes at work, in turns, two turns each, median:
+
+| | seconds | CPU seconds |
+| --- | --- | --- |
+| 300,000 turns, two threads | 49.6 | 19.3 |
+| as the command line sets it: 1,000 turns, one thread | 15.0 | 5.5 |
+
+150 small steps (eight pointwise operations, one product, binary cross-entropy, gradients) in the
+same company, two measurements: 15 and 23 s with 300,000 turns, 3.5 and 3.5 with 10,000, 1.5 and
+2.3 with 1,000, 1.4 and 3.0 with none; 1.1 and 1.2 with one thread. What fewer turns cost on idle
+cores has not been measured.
+
+## Start-up
+
+`dglkgmix predict` on a run without an encoder imports PyTorch and Arrow, and neither DGL, pandas
+nor SciPy: on the demo's run 1.80 CPU seconds against 2.66 before, 0.67 of it (six pairs in turns,
+on a busy machine). `import torch` alone took 1.72 there.
+
+## Beside another implementation
+
+`python -m bench.reference --help` times a checkout that you name, such as the public KG-Mixup, and
+dglkgmix in turns: an epoch, and what is not epochs.
+"""
+
+
 def render() -> str:
     """The page, with the sections that have been measured."""
     parts = [HEAD.format(machine=machine())]
@@ -256,7 +293,7 @@ def render() -> str:
         if found is not None:
             shown = [table(found["rows"]) for table in tables]
             parts.append("\n".join([f"## {heading}", WORDS[name], "\n\n".join(shown), ""]))
-    return "\n".join(parts)
+    return "\n".join([*parts, TAIL])
 
 
 def main() -> None:

@@ -316,9 +316,9 @@ def test_the_mean_over_all_draws_is_the_loss_of_all_partners(
         for chosen in itertools.product(*mine):
             pairs = [(edge, p) for edge, own in enumerate(chosen) for p in own]
             pairs += [(4, 6), (5, 9), (6, 4), (9, 5)]
-            edges, seconds = torch.tensor(sorted(pairs)).T
+            edges, ends = torch.tensor(sorted(pairs)).T
             indptr = torch.tensor([0, *edges.bincount(minlength=10).cumsum(0)])
-            drawn = Partners(edges, seconds, indptr)
+            drawn = Partners(edges, ends, indptr)
             strategy._sampler.draw = lambda _, drawn=drawn: drawn
             strategy.start_epoch(1, 0)
             terms = batch_loss(model, model.encode(), batch, strategy, training)
