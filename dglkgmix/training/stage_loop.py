@@ -188,7 +188,7 @@ class StageLoop:
         training = self.work.stage.training
         index = self.kg.train_index
         queries = torch.stack([index.heads, index.relations])
-        if training.regime == "1-k":
+        if training.regime == "1-k" and not training.group_queries:
             queries = self.kg.edges[:, :2].T
         seed = derive(self._seed, "batch norm")
         generator = torch.Generator().manual_seed(seed)
@@ -218,4 +218,10 @@ def _batches(
 ) -> QueryBatches | TripleBatches:
     if training.regime == "1-n":
         return QueryBatches(kg, size)
-    return TripleBatches(kg, size, training.negatives, filtered=training.filtered)
+    return TripleBatches(
+        kg,
+        size,
+        training.negatives,
+        filtered=training.filtered,
+        by_query=training.group_queries,
+    )
