@@ -106,7 +106,3 @@ def test_small_p_values_are_bounded():
     part |= {"a_sd": None, "b_sd": None}
     shown = [_cells(part | {"p_value": value})[-1] for value in (1e-9, 0.25, None)]
     assert shown == ["< 0.0001", "0.2500", "–"]
-
-
-def test_help_has_an_example():
-    assert "Example: dglkgmix compare" in call(compare, "--help").stdout

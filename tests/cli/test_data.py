@@ -187,9 +187,3 @@ def test_fetch_prints_the_folder(capsys: pytest.CaptureFixture[str]):
     assert (folder / "train.txt").is_file()
     assert main(["data", "fetch", "wrld"]) == 2
     assert "did you mean world" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize("command", ["list", "info", "fetch", "convert"])
-def test_help_has_an_example(command: str, capsys: pytest.CaptureFixture[str]):
-    assert main(["data", command, "--help"]) == 0
-    assert f"Example: dglkgmix data {command}" in capsys.readouterr().out

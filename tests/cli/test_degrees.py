@@ -97,8 +97,3 @@ def test_what_makes_no_sense_is_told(
     assert what in captured.err
     assert captured.out == ""
     assert "Traceback" not in captured.err
-
-
-def test_help_has_an_example(capsys: pytest.CaptureFixture[str]):
-    assert main(["degrees", "--help"]) == 0
-    assert "Example: dglkgmix degrees fb15k-237" in capsys.readouterr().out

@@ -14,8 +14,12 @@ def subject(run):
     return read_subjects([run], "test", BINS)[0]
 
 
-def test_a_guess_is_right_exactly_where_the_rank_says_so(subject):
-    examples = find_examples(subject, BINS)
+@pytest.fixture(scope="module")
+def examples(subject):
+    return find_examples(subject, BINS)
+
+
+def test_a_guess_is_right_exactly_where_the_rank_says_so(examples):
     assert {e.bin_name for e in examples} == set(BINS.names)
     assert len(examples) <= 2 * len(BINS.names)
     for e in examples:
@@ -25,29 +29,28 @@ def test_a_guess_is_right_exactly_where_the_rank_says_so(subject):
         assert all(guess.name == e.answer for guess in e.guesses if guess.right)
 
 
-def test_no_other_known_answer_is_guessed(subject):
+def test_no_other_known_answer_is_guessed(subject, examples):
     kg = subject.run.kg
     known = {
         (kg.entities[h], kg.relations[r], kg.entities[t])
         for split in ("train", "valid", "test")
         for h, r, t in kg.split(split).tolist()
     }
-    for e in find_examples(subject, BINS):
+    for e in examples:
         for guess in e.guesses:
             triple = tuple(guess.name if x == "?" else x for x in (e.head, e.relation, e.tail))
             assert guess.right or triple not in known
 
 
-def test_probabilities_fall_with_the_rank(subject):
-    for e in find_examples(subject, BINS):
+def test_probabilities_fall_with_the_rank(examples):
+    for e in examples:
         chances = [guess.probability for guess in e.guesses]
         assert chances == sorted(chances, reverse=True)
         assert all(0 <= chance <= 1 for chance in chances)
 
 
-def test_an_easy_and_a_hard_query_of_each_bin(subject):
+def test_an_easy_and_a_hard_query_of_each_bin(subject, examples):
     ranks, bins = subject.table["rank"], bin_of(subject.table, BINS)
-    examples = find_examples(subject, BINS)
     for group, name in enumerate(BINS.names):
         own = np.sort(ranks[bins == group])
         wanted = [own[round(q * (len(own) - 1))] for q in (0.25, 0.75)]

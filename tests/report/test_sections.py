@@ -80,10 +80,6 @@ def test_a_comparison_has_rows_for_each_further_run(subjects):
     ]
 
 
-def test_relations(subjects):
-    assert len(of(sections.relation_section(subjects), Grid)) == 2
-
-
 def test_sigmoid_of_a_softmax_score_is_called_no_probability(subjects):
     section = sections.calibration_section(subjects, BINS)
     notes = [grid.note for grid in of(section, Grid)]
@@ -94,9 +90,9 @@ def test_sigmoid_of_a_softmax_score_is_called_no_probability(subjects):
     assert len(of(section, Picture)) == 5
 
 
-def test_training_has_curves_and_distances(subjects):
-    section = sections.training_section(subjects)
-    assert len(of(section, Picture)) == 3
+def test_relations_have_two_tables_and_training_three_pictures(subjects):
+    assert len(of(sections.relation_section(subjects), Grid)) == 2
+    assert len(of(sections.training_section(subjects), Picture)) == 3
 
 
 def test_settings_tell_what_differs_and_all_the_rest(subjects):
