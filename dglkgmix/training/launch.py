@@ -17,9 +17,9 @@ from dglkgmix.models.decoder import Decoder
 from dglkgmix.models.encoder import Encoder
 from dglkgmix.processes import ALONE, Processes
 from dglkgmix.runs import run_files
+from dglkgmix.runs.checkpoint import StateFile
 from dglkgmix.runs.results import EVALUATED, Result
-from dglkgmix.runs.spectator import Spectator
-from dglkgmix.runs.state_file import StateFile
+from dglkgmix.runs.run_files import Spectator
 from dglkgmix.strategies import Strategy
 from dglkgmix.strategies.weighted import edge_weights
 from dglkgmix.training.memory import check_memory

@@ -81,7 +81,7 @@ def begin(processes: Processes, *overrides: str) -> StageLoop:
 @pytest.mark.parametrize(("regime", "rows"), [("1-n", 57), ("1-k", 88)])
 def test_the_parts_of_an_epoch_are_the_data(regime: str, rows: int, size: int) -> None:
     loops = [begin(Processes(i, size), f"training.regime={regime}") for i in range(size)]
-    parts = [list(loop._draw(3)) for loop in loops]
+    parts = [list(loop.draw(3)) for loop in loops]
     queries = [
         Counter(map(tuple, torch.stack([batch.heads, batch.relations], 1).tolist()))
         for batch in (batch for part in parts for batch in part)
@@ -112,7 +112,7 @@ def gradients(processes: Processes) -> dict[str, list[Any]]:
 
 
 def _gradients(loop: StageLoop, processes: Processes) -> list[Any]:
-    batches = list(loop._draw(1))
+    batches = list(loop.draw(1))
     found = []
     for batch in (batches[0], batches[-1]):
         columns = {f.name: getattr(batch, f.name).numpy() for f in dataclasses.fields(batch)}
