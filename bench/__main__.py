@@ -11,7 +11,7 @@ import time
 
 from bench.report import parser
 
-PARTS = ("training", "profiles", "evaluation", "partners", "memory", "growth", "loading")
+PARTS = ("training", "mixup", "profiles", "evaluation", "partners", "memory", "growth", "loading")
 
 
 def main() -> int:

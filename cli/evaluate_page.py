@@ -104,8 +104,7 @@ def _shortlist(found: Mapping[str, Any], bins: DegreeBins) -> str:
     )
     labels = bin_labels(bins)
     groups = dict(zip(labels, shortlist["bins"].values(), strict=True))
-    groups |= {"all": shortlist["overall"]}
-    groups |= {band: part for band, part in shortlist["bands"].items() if part["answers"]}
+    groups |= {"all": shortlist["overall"]} | shortlist["bands"]
     return f"{title}\n{_listed(groups)}"
 
 

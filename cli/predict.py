@@ -195,6 +195,9 @@ def _write(out: Path, predictions: list[Prediction], numbers: list[int]) -> None
     )
 
 
+_BOUND = "  probability: a lower bound, if the query lacks an answer"
+
+
 def _page(prediction: Prediction) -> str:
     from dglkgmix.kg.degrees import readable
 
@@ -218,7 +221,8 @@ def _page(prediction: Prediction) -> str:
                 ", ".join(remarks),
             ]
         )
-    return f"{title}\n\n{aligned(rows, right=(0, 2, 3, 4))}"
+    note = f"\n\n{_BOUND}" if any(a.probability is not None for a in prediction.answers) else ""
+    return f"{title}\n\n{aligned(rows, right=(0, 2, 3, 4))}{note}"
 
 
 def _one_line(name: str) -> str:

@@ -90,6 +90,11 @@ def _together(config: Config) -> Iterator[str]:
     fixed = strategy.fixed_lambda
     if fixed != "none" and strategy.lambda_range == "half" and fixed < 0.5:
         yield f'strategy.fixed_lambda {fixed} lies outside lambda_range "half", which is [0.5, 1]'
+    if strategy.draws != "all" and strategy.draws > strategy.partners:
+        yield (
+            f"strategy.draws {strategy.draws} exceeds strategy.partners {strategy.partners}, "
+            "of which they are drawn"
+        )
     if config.pretrain.run and config.pretrain.enabled is False:
         yield "pretrain.run names a run, but pretrain.enabled is false (--no-pretrain)"
     if model.fanout and "fanout" not in reads("encoder", model.encoder):

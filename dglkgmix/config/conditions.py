@@ -44,16 +44,23 @@ def first_not_averaged(config: Config, table: str) -> str | None:
 
 def no_negatives(config: Config, table: str) -> str | None:
     """Negatives belong to 1-K."""
-    return _only_1_k(where_read(config, table, "negatives", "regime"))
+    return _only_1_k(config, table, "negatives", "draws negatives")
 
 
 def unfiltered(config: Config, table: str) -> str | None:
     """Their filter, too."""
-    return _only_1_k(where_read(config, table, "filtered", "regime"))
+    return _only_1_k(config, table, "filtered", "draws negatives")
 
 
-def _only_1_k(regimes: list[Any]) -> str | None:
-    return None if "1-k" in regimes else "only the regime 1-k (--regime) draws negatives"
+def ungrouped(config: Config, table: str) -> str | None:
+    """1-N encodes each query once anyway."""
+    return _only_1_k(config, table, "group_queries", "goes by triples")
+
+
+def _only_1_k(config: Config, table: str, name: str, what: str) -> str | None:
+    if "1-k" in where_read(config, table, name, "regime"):
+        return None
+    return f"only the regime 1-k (--regime) {what}"
 
 
 def not_smoothed(config: Config, table: str) -> str | None:

@@ -264,6 +264,11 @@ class TrainingConfig(Generic[Open]):
         "1-k: training triples among the negatives are redrawn and masked.",
         unread=conditions.unfiltered,
     )
+    group_queries: bool = option(
+        False,
+        "1-k: a query's triples stand together in a batch, which encodes each query once.",
+        unread=conditions.ungrouped,
+    )
     n3: float = option(0.0, "N3 penalty on a batch's vectors, per positive.", bounds=AT_LEAST_0)
     l2: float = option(0.0, "L2 penalty on them.", bounds=AT_LEAST_0)
     # w of Chen et al., 2021: -log softmax over the original relations r' of score(h, r', t).
@@ -303,6 +308,13 @@ class StrategyConfig(Chooser):
     # k of the paper.
     partners: int = option(
         5, "Mixing partners of each such triple.", flag="partners", bounds=AT_LEAST_1, of="strategy"
+    )
+    # s: anew each epoch, each term min(k, |C|) / s, so that the expected loss stays.
+    draws: int | Literal["all"] = option(
+        "all",
+        "Partners of a triple that an epoch draws and weighs up; all draws every one.",
+        bounds=AT_LEAST_1,
+        of="strategy",
     )
     partner_rule: Literal["any", "strict"] = option(
         "any",
@@ -381,6 +393,7 @@ class PretrainConfig(Generic[Open]):
     smoothing_mass: float | Open = _as_main("smoothing_mass", words=_BOTH)
     negatives: int | Open = _as_main("negatives", words=_BOTH)
     filtered: bool | Open = _as_main("filtered")
+    group_queries: bool | Open = _as_main("group_queries")
     n3: float | Open = _as_main("n3")
     l2: float | Open = _as_main("l2")
     relation_prediction: float | Open = _as_main("relation_prediction")

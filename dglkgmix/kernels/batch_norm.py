@@ -36,6 +36,15 @@ class BatchNorm(nn.BatchNorm1d):
         """Whether a pass of so many rows is normalised with its own statistics."""
         return self.training and rows > 1
 
+    @property
+    def remembered(self) -> tuple[Tensor, Tensor]:
+        """Copies of the running mean and variance (C,).
+
+        Copies, as a later pass of the same step moves the running ones before this pass's gradient
+        is computed.
+        """
+        return self.running_mean.clone(), self.running_var.clone()
+
     def observe(self, mean: Tensor, variance: Tensor) -> None:
         """Let a batch's mean and unbiased variance, both (C,), enter the running statistics."""
         factor = self._step()
@@ -51,7 +60,7 @@ class BatchNorm(nn.BatchNorm1d):
     def forward(self, values: Tensor) -> Tensor:
         """Normalise (B, C) or (B, C, L)."""
         if not self.uses_batch(values.shape[0]):
-            return self._normalised(values, self.running_mean, self.running_var)
+            return self._normalised(values, *self.remembered)
         if self.frozen:
             return self._normalised(values, None, None)
         return self._normalised(values, self.running_mean, self.running_var, self._step())

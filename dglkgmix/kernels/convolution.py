@@ -53,7 +53,7 @@ class NormedConvolution(nn.Module):
         """Mean and variance (F,) of every filter's output, over the batch or as remembered."""
         norm, count = self.norm, patches.shape[0] * patches.shape[2]
         if not norm.uses_batch(patches.shape[0]):
-            return norm.running_mean, norm.running_var
+            return norm.remembered
         centre, products = moments_of(patches)  # (k²,), (k², k²)
         mean = weight @ centre
         variance = ((weight @ (products - torch.outer(centre, centre))) * weight).sum(1)

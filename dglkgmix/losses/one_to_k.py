@@ -49,9 +49,10 @@ def one_to_k_ce(
     return terms.sum()
 
 
-def synthetic_bce(scores: Tensor, terms: Terms) -> Tensor:
+def synthetic_bce(scores: Tensor, terms: Terms, *, weights: Tensor | None = None) -> Tensor:
     """Binary cross-entropy of synthetic samples scored against their own tails, (S,).
 
-    One positive term each, no negatives (method, KG-Mixup 5).
+    One positive term each, no negatives (method, KG-Mixup 5); ``weights`` (S,) are their factors.
     """
-    return terms.positive(scores).sum()
+    each = terms.positive(scores)
+    return (each if weights is None else each * weights).sum()

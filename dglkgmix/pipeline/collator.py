@@ -15,7 +15,7 @@ from dglkgmix.pipeline.ids import GraphIds
 from dglkgmix.pipeline.negative_samplers import FilteredNegativeSampler
 from dglkgmix.pipeline.partners import MixupPartners
 from dglkgmix.sampling.negatives import TripleBatch
-from dglkgmix.training.prepared import PreparedBatch
+from dglkgmix.training.prepared import PreparedBatch, mixed_terms
 
 
 class MixupCollator:
@@ -87,12 +87,14 @@ class MixupCollator:
         heads, relations, tails = triples.unbind(1)
         queries = self._candidates.queries(triples).repeat_interleave(negatives.shape[1])
         mask = ~self._candidates.are_known(queries, negatives.flatten()).view_as(negatives)
+        synthetic = None if self.partners is None else self.partners.of_rows(rows)
         return PreparedBatch(
             batch=TripleBatch(heads, relations, tails, rows, negatives, mask),
             weights=None,
             scale=1.0,
             terms=len(rows) + int(mask.sum()),
-            synthetic=None if self.partners is None else self.partners.of_rows(rows),
+            mixed_terms=mixed_terms(synthetic),
+            synthetic=synthetic,
             offsets=None,
         )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -11,6 +12,7 @@ from torch import Tensor
 from dglkgmix.errors import ConfigError
 from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.kg.index import TripleIndex
+from dglkgmix.kg.keys import expand
 
 # Negatives drawn at once: few enough for the processor's caches, many enough for few calls.
 _BLOCK = 2**17
@@ -21,14 +23,17 @@ _TABLE_BITS = (10, 26)
 
 @dataclass(frozen=True, eq=False)
 class TripleBatch:
-    """B training triples with K negative tails each.
+    """B training triples with K negative tails each, which ask Q queries.
 
     Attributes:
-        heads, relations, tails: (B,) long.
+        heads, relations: (Q,) long, of each query.
+        tails: (B,) long.
         edges: (B,) long, row of each triple in ``kg.edges``.
         negatives: (B, K) long.
         mask: (B, K) bool, True where the negative counts; False where it is a training triple
             that could not be replaced.
+        rows: (B,) long, ascending; triple b asks the distinct query ``rows[b]``. None where each
+            triple is a query of its own, Q = B.
     """
 
     heads: Tensor
@@ -37,10 +42,15 @@ class TripleBatch:
     edges: Tensor
     negatives: Tensor
     mask: Tensor
+    rows: Tensor | None = None
 
     def __len__(self) -> int:
         """Number B of triples."""
-        return len(self.heads)
+        return len(self.tails)
+
+    def of_positives(self, values: Tensor) -> Tensor:
+        """Values (Q, ...) of queries as those (B, ...) of the triples."""
+        return values if self.rows is None else values.index_select(0, self.rows)
 
 
 class KnownTriples:
@@ -116,18 +126,35 @@ class TripleBatches:
 
     The last batch of an epoch holds what is left, so each triple is seen once an epoch.
 
+    Args:
+        kg: the graph.
+        batch_size: triples of a batch.
+        negatives: K.
+        filtered: see :class:`NegativeSampler`.
+        by_query: triples of a query stand together in a batch, which encodes each of its queries
+            once. A query with more triples than a quarter of ``batch_size`` is cut into such parts,
+            so that batches stay equally large and hold several queries.
+
     Raises:
         ConfigError: a batch size below 1, or fewer than one negative.
     """
 
     def __init__(
-        self, kg: KnowledgeGraph, batch_size: int, negatives: int, *, filtered: bool = True
+        self,
+        kg: KnowledgeGraph,
+        batch_size: int,
+        negatives: int,
+        *,
+        filtered: bool = True,
+        by_query: bool = False,
     ) -> None:
         if batch_size < 1:
             raise ConfigError(f"training.batch_size is {batch_size}: it must be 1 or more")
         self.batch_size = batch_size
+        self.by_query = by_query
         self.edges = kg.edges
         self.sampler = NegativeSampler(kg, negatives, filtered=filtered)
+        self._index = kg.train_index
         self._query_of = kg.train_index.locate(kg.edges[:, 0], kg.edges[:, 1])
 
     def __len__(self) -> int:
@@ -146,10 +173,32 @@ class TripleBatches:
         """
         chosen = torch.arange(len(self.edges)) if edges is None else edges
         order = chosen[torch.randperm(len(chosen), generator=generator)]
+        if self.by_query:
+            order = self._together(order, generator)
         batches = max(1, _BLOCK // (self.batch_size * self.sampler.negatives))
         for block in torch.split(order, batches * self.batch_size):
-            negatives, mask = self.sampler.draw(self._query_of[block], generator)
-            columns = (*self.edges[block].unbind(1), block, negatives, mask)
-            parts = (torch.split(column, self.batch_size) for column in columns)
-            for batch in zip(*parts, strict=True):
-                yield TripleBatch(*batch)
+            yield from self._block(block, generator)
+
+    def _together(self, edges: Tensor, generator: torch.Generator) -> Tensor:
+        """Shuffled edges (N,) in the order of their batches, in each of which by query."""
+        query = self._query_of[edges]
+        order = torch.argsort(query, stable=True)
+        counts = torch.unique_consecutive(query[order], return_counts=True)[1]
+        within = expand(torch.zeros_like(counts), counts)[1]
+        begins = within % math.ceil(self.batch_size / 4) == 0
+        place = torch.randperm(int(begins.sum()), generator=generator)[begins.cumsum(0) - 1]
+        order = order[torch.argsort(place, stable=True)]
+        batch = torch.arange(len(order)) // self.batch_size
+        return edges[order[torch.argsort(batch * len(self._index) + query[order])]]
+
+    def _block(self, edges: Tensor, generator: torch.Generator) -> Iterator[TripleBatch]:
+        queries = self._query_of[edges]
+        negatives, mask = self.sampler.draw(queries, generator)
+        columns = (queries, self.edges[edges, 2], edges, negatives, mask)
+        split = (torch.split(column, self.batch_size) for column in columns)
+        for asked, tails, own, drawn, counts in zip(*split, strict=True):
+            query, rows = asked, None
+            if self.by_query:
+                query, rows = torch.unique_consecutive(asked, return_inverse=True)
+            heads, relations = self._index.heads[query], self._index.relations[query]
+            yield TripleBatch(heads, relations, tails, own, drawn, counts, rows)

@@ -35,6 +35,10 @@ class QueryBatch:
         """Number B of queries."""
         return len(self.heads)
 
+    def of_positives(self, values: Tensor) -> Tensor:
+        """Values (B, ...) of queries as those (P, ...) of the triples that answer them."""
+        return values.index_select(0, self.rows)
+
 
 class QueryBatches:
     """All distinct training queries, reciprocal ones included, in batches of ``batch_size``.

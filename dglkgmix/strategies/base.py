@@ -23,6 +23,8 @@ class SyntheticBatch:
         lam: (S,) float, λ: the share of the first.
         positions: (S,) long, ascending, which of the batch's positives each belongs to.
         partners: (S,) long, row of each partner in ``kg.edges``.
+        weights: (S,) float, factors of the samples' terms, or None for 1. A triple's add up to the
+            number of samples that they stand for.
     """
 
     first: Tensor
@@ -30,6 +32,7 @@ class SyntheticBatch:
     lam: Tensor
     positions: Tensor
     partners: Tensor
+    weights: Tensor | None = None
 
     def __len__(self) -> int:
         """Number S of samples."""

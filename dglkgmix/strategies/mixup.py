@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from dglkgmix.config import StrategyConfig, TrainingConfig
-from dglkgmix.kg.degrees import mixing_summary
+from dglkgmix.kg.degrees import mixing_summary, partner_counts
 from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.sampling.mixup import draw_lambda
 from dglkgmix.sampling.partners import Partners, PartnerSampler
@@ -18,11 +18,17 @@ from dglkgmix.strategies.base import Strategy, SyntheticBatch
 
 
 class Mixup(Strategy):
-    """Method, KG-Mixup 1 to 6: partners and λ of a whole epoch are drawn at its start."""
+    """Method, KG-Mixup 1 to 6: partners and λ of a whole epoch are drawn at its start.
+
+    With ``draws`` = s below k an epoch has s of the min(k, |C|) partners of a triple, each
+    weighing min(k, |C|) / s. As s of a uniform sample are a uniform sample, that many are drawn at
+    once; over the draws, L_Mix and its gradient have the mean that they have with all of them.
+    """
 
     reads = (
         "threshold",
         "partners",
+        "draws",
         "partner_rule",
         "alpha",
         "lambda_range",
@@ -37,13 +43,18 @@ class Mixup(Strategy):
         self, kg: KnowledgeGraph, config: StrategyConfig, training: TrainingConfig
     ) -> None:
         super().__init__(kg, config, training)
-        self._sampler = PartnerSampler(kg, config.threshold, config.partners, config.partner_rule)
+        draws, rule = _draws(config), config.partner_rule
+        self._sampler = PartnerSampler(kg, config.threshold, draws, rule)
+        self._weights: Tensor | None = None
+        if draws < config.partners:
+            candidates = partner_counts(kg, rule).clamp(min=1)
+            self._weights = candidates.clamp(max=config.partners) / candidates.clamp(max=draws)
         self._drawn: tuple[Partners, Tensor] | None = None
 
     @classmethod
     def samples_of_epoch(cls, kg: KnowledgeGraph, config: StrategyConfig) -> int:
-        """min(k, candidates) for each triple below the threshold."""
-        rules = (config.threshold, config.partners, config.partner_rule)
+        """min(s, candidates) for each triple below the threshold."""
+        rules = (config.threshold, _draws(config), config.partner_rule)
         return mixing_summary(kg, *rules)["synthetic_per_epoch"]
 
     def start_epoch(self, epoch: int, seed: int) -> None:
@@ -68,15 +79,20 @@ class Mixup(Strategy):
         if len(samples) == 0:
             return None
         second = partners.partners[samples]
-        triples = self.kg.edges
+        triples, augmented = self.kg.edges, edges[positions]
         return SyntheticBatch(
-            first=triples[edges[positions]],
+            first=triples[augmented],
             second=triples[second],
             lam=torch.index_select(lam, 0, samples),
             positions=positions,
             partners=second,
+            weights=None if self._weights is None else self._weights[augmented],
         )
 
     def coverage(self) -> dict[str, int]:
         """``below_threshold``, ``without_partner`` and ``synthetic_per_epoch``."""
         return dict(self._sampler.coverage)
+
+
+def _draws(config: StrategyConfig) -> int:
+    return config.partners if config.draws == "all" else config.draws

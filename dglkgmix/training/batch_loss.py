@@ -68,7 +68,7 @@ def batch_loss(
     # Mixed queries first: going back, the real ones' gradient of the whole table is then there
     # when the few rows of the mixed ones are added to it.
     mixed = scorer.mixed(batch, with_bias=strategy.config.synthetic_bias)
-    mixed = reduced(mixed, batch.counts.samples, training.reduction)
+    mixed = reduced(mixed, batch.counts.mixed_terms, training.reduction)
     kg = reduced(scorer.real(batch) * batch.scale, batch.terms, training.reduction)
     loss = kg + strategy.config.synthetic_weight * mixed
     if training.n3 or training.l2:
@@ -104,7 +104,7 @@ class _Scorer:
             positives = Positives(batch.rows, batch.tails, item.weights)
             offsets = item.offsets if isinstance(item.offsets, Offsets) else None
             return self._against_all(query, positives, offsets=offsets, with_bias=True)
-        scores = self._against(query, candidates(batch), with_bias=True)
+        scores = self._against(batch.of_positives(query), candidates(batch), with_bias=True)
         if isinstance(item.offsets, Tensor):
             scores = scores + item.offsets
         return self.objective.of_candidates(scores, batch.mask, weights=item.weights)
@@ -118,13 +118,14 @@ class _Scorer:
         tails = samples.first[:, 2]
         if self.objective.one_sided:
             scores = self._against(query, tails.unsqueeze(1), with_bias=with_bias)
-            return self.objective.of_synthetic(scores.squeeze(1))
+            return self.objective.of_synthetic(scores.squeeze(1), weights=samples.weights)
         if isinstance(batch, QueryBatch):
-            positives = Positives(torch.arange(len(tails), device=tails.device), tails)
+            rows = torch.arange(len(tails), device=tails.device)
+            positives = Positives(rows, tails, samples.weights)
             return self._against_all(query, positives, with_bias=with_bias)
         rivals, mask = candidates(batch)[samples.positions], batch.mask[samples.positions]
         scores = self._against(query, rivals, with_bias=with_bias)
-        return self.objective.of_candidates(scores, mask, weights=None)
+        return self.objective.of_candidates(scores, mask, weights=samples.weights)
 
     def _against(self, query: Tensor, ids: Tensor, *, with_bias: bool) -> Tensor:
         """Scores (B, K) of queries (B, D) against candidate ids (B, K)."""
@@ -151,9 +152,7 @@ def _relation_prediction(
 ) -> Tensor:
     """Σ over the batch's positives of original relations; a strategy's weights do not enter."""
     count = len(vectors.relations) // 2
-    heads, relations = batch.heads, batch.relations
-    if isinstance(batch, QueryBatch):
-        heads, relations = heads[batch.rows], relations[batch.rows]
+    heads, relations = batch.of_positives(batch.heads), batch.of_positives(batch.relations)
     original = relations < count
     return relation_prediction(
         model.decoder,
@@ -172,7 +171,7 @@ def _penalty(
 ) -> Tensor:
     """Σ over the batch's positives of the penalties on head, relation and tail vector."""
     counts = None
-    if isinstance(batch, QueryBatch):
+    if batch.rows is not None:
         once = torch.ones_like(batch.rows)
         counts = torch.zeros_like(batch.heads).index_add_(0, batch.rows, once)
     parts = (

@@ -201,8 +201,7 @@ def _mixed(stage: Stage, kg: KnowledgeGraph, drawn: int) -> Part:
     return Part(
         FLOAT * samples * (vectors + _SCORE_COPIES * rivals * each),
         f"{samples:,} synthetic samples of a batch, {rivals:,} scores each",
-        f"set training.batch_size (--batch-size) below {size}, or strategy.partners below "
-        f"{stage.strategy.partners}",
+        f"set training.batch_size (--batch-size) below {size}, or strategy.draws to 1",
     )
 
 

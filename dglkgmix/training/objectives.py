@@ -52,7 +52,7 @@ class Objective(Protocol):
         """1-K, from scores (B, 1 + K) of true tails and their negatives, mask (B, K)."""
         ...
 
-    def of_synthetic(self, scores: Tensor) -> Tensor:
+    def of_synthetic(self, scores: Tensor, *, weights: Tensor | None = None) -> Tensor:
         """From scores (S,) of synthetic samples' own tails; where ``one_sided``."""
         ...
 
@@ -89,9 +89,9 @@ class Binary:
         """Σ over the terms that the mask leaves."""
         return one_to_k_bce(scores[:, 0], scores[:, 1:], mask, self._terms, weights=weights)
 
-    def of_synthetic(self, scores: Tensor) -> Tensor:
+    def of_synthetic(self, scores: Tensor, *, weights: Tensor | None = None) -> Tensor:
         """Σ over S terms."""
-        return synthetic_bce(scores, self._terms)
+        return synthetic_bce(scores, self._terms, weights=weights)
 
 
 class CrossEntropy:
@@ -124,7 +124,7 @@ class CrossEntropy:
         """Σ over B terms."""
         return one_to_k_ce(scores[:, 0], scores[:, 1:], mask, self._softmax, weights=weights)
 
-    def of_synthetic(self, scores: Tensor) -> Tensor:
+    def of_synthetic(self, scores: Tensor, *, weights: Tensor | None = None) -> Tensor:
         """Refused: a softmax needs rivals."""
         raise TypeError("softmax cross-entropy of a synthetic sample needs all its candidates")
 

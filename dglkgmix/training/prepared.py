@@ -19,11 +19,12 @@ from dglkgmix.strategies import Strategy, SyntheticBatch
 
 @dataclass(frozen=True)
 class Counts:
-    """How many queries, positives and synthetic samples a batch has."""
+    """How many queries, positives, synthetic samples and terms of L_Mix a batch has."""
 
     queries: int
     positives: int
     samples: int
+    mixed_terms: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,6 +37,7 @@ class PreparedBatch:
         scale: factor of all terms, which brings their weights to mean 1.
         terms: number of terms of L_KG, of all processes together, which "mean" divides by;
             counted only where it matters.
+        mixed_terms: number of terms of L_Mix, see :func:`mixed_terms`.
         synthetic: the batch's synthetic samples, or None.
         offsets: what is added to scores in training: sparse in 1-N, (B, 1 + K) in 1-K, or None.
         whole: counts of the batch that this is one process's part of; None where it is all of it.
@@ -45,6 +47,7 @@ class PreparedBatch:
     weights: Tensor | None
     scale: float
     terms: int
+    mixed_terms: int
     synthetic: SyntheticBatch | None
     offsets: Offsets | Tensor | None
     whole: Counts | None = None
@@ -53,7 +56,7 @@ class PreparedBatch:
     def counts(self) -> Counts:
         """Sizes of the whole batch, over all processes."""
         samples = 0 if self.synthetic is None else len(self.synthetic)
-        own = Counts(len(self.batch), len(self.batch.tails), samples)
+        own = Counts(len(self.batch.heads), len(self.batch.tails), samples, self.mixed_terms)
         return self.whole or own
 
     def to(self, device: torch.device | str) -> PreparedBatch:
@@ -94,12 +97,14 @@ def prepare(
     terms = 0
     if strategy.scaled or training.reduction == "mean":
         terms = _count_terms(batch, training.loss, num_entities)
+    synthetic = strategy.synthetic(edges)
     return PreparedBatch(
         batch=batch,
         weights=weights,
         scale=_scale(weights, terms) if strategy.scaled else 1.0,
         terms=terms,
-        synthetic=strategy.synthetic(edges),
+        mixed_terms=mixed_terms(synthetic),
+        synthetic=synthetic,
         offsets=_offsets(batch, strategy),
     )
 
@@ -122,10 +127,21 @@ def _scale(weights: Tensor | None, terms: int) -> float:
 def _offsets(batch: QueryBatch | TripleBatch, strategy: Strategy) -> Offsets | Tensor | None:
     if strategy.adjustment is None:
         return None
-    relations = batch.relations.cpu()
     if isinstance(batch, QueryBatch):
-        return strategy.adjustment.entries(relations)
+        return strategy.adjustment.entries(batch.relations.cpu())
+    relations = batch.of_positives(batch.relations).cpu()
     return strategy.adjustment.at(relations, candidates(batch).cpu())
+
+
+def mixed_terms(samples: SyntheticBatch | None) -> int:
+    """Number of terms that synthetic samples stand for, which "mean" divides L_Mix by.
+
+    With s of k draws that is Σ min(k, |C|) over the triples that are mixed, not the number of
+    samples: it does not depend on the draw, so the mean over draws is that of all terms.
+    """
+    if samples is None:
+        return 0
+    return len(samples) if samples.weights is None else round(float(samples.weights.double().sum()))
 
 
 def candidates(batch: TripleBatch) -> Tensor:

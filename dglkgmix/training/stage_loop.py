@@ -79,6 +79,7 @@ class StageLoop:
                 self._size,
                 stage.training.negatives,
                 filtered=stage.training.filtered,
+                by_query=stage.training.group_queries,
             )
         )
         self._device = torch.device(runtime.device)
@@ -188,7 +189,7 @@ class StageLoop:
         training = self.work.stage.training
         index = self.kg.train_index
         queries = torch.stack([index.heads, index.relations])
-        if training.regime == "1-k":
+        if training.regime == "1-k" and not training.group_queries:
             queries = self.kg.edges[:, :2].T
         seed = derive(self._seed, "batch norm")
         generator = torch.Generator().manual_seed(seed)

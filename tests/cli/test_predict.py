@@ -217,6 +217,7 @@ def test_too_few_validation_triples_give_no_probabilities_and_a_warning(run):
     """The run has three."""
     query = ("--head", "e2", "--relation", "next")
     found = call(predict, run, *query, "--json")
+    assert "lower bound" not in call(predict, run, *query).stdout
     assert "no probabilities: fitting them takes 50 validation facts" in found.stderr
     answers = json.loads(found.stdout)["answers"]
     assert [answer["probability"] for answer in answers] == [None] * 10
@@ -224,7 +225,9 @@ def test_too_few_validation_triples_give_no_probabilities_and_a_warning(run):
 
 @pytest.mark.usefixtures("listed")
 def test_a_run_with_probabilities_is_not_warned_of(run):
-    assert call(predict, run, "--head", "e2", "--relation", "next").stderr == ""
+    result = call(predict, run, "--head", "e2", "--relation", "next")
+    assert result.stderr == ""
+    assert result.stdout.endswith("probability: a lower bound, if the query lacks an answer\n")
 
 
 def test_a_run_without_an_encoder_is_asked_without_heavy_packages(run, run_python):

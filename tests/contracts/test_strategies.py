@@ -21,7 +21,7 @@ from dglkgmix.training.batch_loss import LossTerms, batch_loss
 LOSSES = {name: ("ce",) if name == "logit-adjustment" else ("bce", "ce") for name in STRATEGIES}
 SETTINGS = [
     (name, regime, loss)
-    for name, regime in itertools.product(STRATEGIES, ("1-n", "1-k"))
+    for name, regime in itertools.product(STRATEGIES, ("1-n", "1-k", "1-k by query"))
     for loss in LOSSES[name]
 ]
 MODELS = list(itertools.product(DECODERS, ("lookup", "rgcn")))
@@ -49,7 +49,8 @@ def build(kg: KnowledgeGraph, decoder: str = "conve", encoder: str = "lookup") -
 
 
 def start(kg, name: str, regime: str, loss: str, *, epoch: int = 1, seed: int = 0, **options):
-    training = TrainingConfig(regime=regime, loss=loss)
+    regime, _, grouped = regime.partition(" ")
+    training = TrainingConfig(regime=regime, loss=loss, group_queries=bool(grouped))
     config = StrategyConfig(name=name, **{"threshold": 3, "partners": 2, **options})
     strategy = find("strategy", name)(kg, config, training)
     strategy.start_epoch(epoch, seed)
@@ -59,7 +60,8 @@ def start(kg, name: str, regime: str, loss: str, *, epoch: int = 1, seed: int = 
 def batches(kg, strategy: Strategy, training: TrainingConfig, size: int = 8) -> Iterator:
     if training.regime == "1-n":
         return QueryBatches(kg, size).epoch(generator(1))
-    return TripleBatches(kg, size, 4).epoch(generator(1), strategy.epoch_edges())
+    grouped = training.group_queries
+    return TripleBatches(kg, size, 4, by_query=grouped).epoch(generator(1), strategy.epoch_edges())
 
 
 def losses(model, kg, strategy, training, size: int = 8) -> Iterator[LossTerms]:
@@ -119,7 +121,7 @@ class TestEveryStrategy:
     def test_counts(self, kg, name, regime, loss) -> None:
         strategy, training = start(kg, name, regime, loss)
         found = list(losses(build(kg), kg, strategy, training))
-        edges = strategy.epoch_edges() if regime == "1-k" else None
+        edges = strategy.epoch_edges() if regime != "1-n" else None
         assert sum(t.positives for t in found) == (kg.num_edges if edges is None else len(edges))
         samples = sum(t.synthetic_samples for t in found)
         assert samples == strategy.coverage().get("synthetic_per_epoch", 0)

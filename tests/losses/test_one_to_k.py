@@ -84,5 +84,11 @@ class TestSynthetic:
         expected = sum(softplus(s) - 0.92 * s for s in (0.3, -1.0))
         assert float(synthetic_bce(POSITIVE, terms)) == pytest.approx(expected)
 
+    def test_each_with_its_weight(self) -> None:
+        terms = bce_terms(Targets.smoothed(0.1, "auto", 5), None)
+        expected = 3 * (softplus(0.3) - 0.92 * 0.3) + 0.5 * (softplus(-1.0) + 0.92)
+        found = synthetic_bce(POSITIVE, terms, weights=torch.tensor([3, 0.5]))
+        assert float(found) == pytest.approx(expected)
+
     def test_none(self) -> None:
         assert float(synthetic_bce(torch.empty(0), bce_terms(Targets(), None))) == 0.0

@@ -107,7 +107,7 @@ def test_ranked_answers_overall_and_by_bin(subjects):
     rows = texts(table)
     assert [row[1] for row in rows] == ["overall", *map(readable, BINS.names)]
     assert rows[0][2] == f"{shortlist['overall']['answers']:,}"
-    assert rows[1][4] == tables.number(shortlist["bins"]["zero"]["precision@10"])
+    assert rows[1][4] == tables.number(shortlist["bins"][BINS.names[0]]["precision@10"])
 
 
 def test_differences_are_signed_and_sure_ones_marked(subjects):

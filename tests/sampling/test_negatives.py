@@ -115,6 +115,35 @@ class TestBatches:
         assert [b.edges.tolist() for b in blocks] == [b.edges.tolist() for b in epoch]
         assert [b.negatives.shape for b in blocks] == [(2, 3)] * 5
 
+    @pytest.mark.parametrize(("extra", "sizes"), [([], [8, 2]), ([3, 3, 7], [8, 5])])
+    def test_by_query(self, kg, extra: list[int], sizes: list[int]) -> None:
+        """Seven queries; of those with three triples two stand together, a quarter of a batch.
+
+        The end of a batch may cut one more in two.
+        """
+        batches = TripleBatches(kg, 8, 50, by_query=True)
+        chosen = torch.tensor([*range(10), *extra])
+        epoch = list(batches.epoch(generator(5), chosen))
+        assert [len(batch) for batch in epoch] == sizes
+        encoded, longer = sum(len(batch.heads) for batch in epoch), 1 + bool(extra)
+        assert 7 <= encoded <= 7 + longer + 1
+        edges = torch.cat([batch.edges for batch in epoch])
+        assert sorted(edges.tolist()) == sorted(chosen.tolist())
+        for batch in epoch:
+            asked = zip(batch.heads.tolist(), batch.relations.tolist(), strict=True)
+            assert len(set(asked)) == len(batch.heads)
+            assert len(batch) == len(batch.tails) == len(batch.rows)
+            heads, relations = batch.of_positives(batch.heads), batch.of_positives(batch.relations)
+            assert torch.equal(
+                torch.stack([heads, relations, batch.tails], 1), kg.edges[batch.edges]
+            )
+            known = kg.train_index.contains(
+                heads.unsqueeze(1), relations.unsqueeze(1), batch.negatives
+            )
+            assert torch.equal(batch.mask, ~known)
+        again = list(batches.epoch(generator(6), chosen))
+        assert [b.heads.tolist() for b in again] != [b.heads.tolist() for b in epoch]
+
     @pytest.mark.parametrize(("size", "count"), [(0, 5), (5, 0)])
     def test_sizes_of_nothing_are_refused(self, kg, size: int, count: int) -> None:
         with pytest.raises(ConfigError, match=r"training\.\w+ is 0: it must be 1 or more"):

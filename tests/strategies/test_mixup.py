@@ -30,6 +30,31 @@ def test_who_is_mixed_with_whom(make, everything) -> None:
     }
 
 
+@pytest.mark.parametrize(("partners", "draws", "weight"), [(3, 1, 3.0), (2, 1, 2.0), (3, 2, 1.5)])
+def test_a_part_of_the_partners_weighs_as_much_as_all(
+    make, everything, partners: int, draws: int, weight: float
+) -> None:
+    """η = 4: edges 0-3 have three candidates, 4, 5, 6 and 9 have one."""
+    strategy = make("mixup", threshold=4, partners=partners, draws=draws)
+    strategy.start_epoch(1, 0)
+    samples = strategy.synthetic(everything)
+    found = samples.positions.bincount(minlength=10).tolist()
+    assert found == [draws] * 4 + [1, 1, 1, 0, 0, 1]
+    expected = [weight if edge < 4 else 1.0 for edge in samples.positions.tolist()]
+    assert samples.weights.tolist() == pytest.approx(expected)
+    assert strategy.coverage()["synthetic_per_epoch"] == 4 * draws + 4
+    assert strategy.samples_of_epoch(strategy.kg, strategy.config) == 4 * draws + 4
+
+
+def test_partners_are_drawn_anew_each_epoch(make, everything) -> None:
+    strategy = make("mixup", threshold=4, partners=3, draws=1)
+    seen = set()
+    for epoch in range(30):
+        strategy.start_epoch(epoch, 0)
+        seen |= drawn(strategy, everything)[0]
+    assert seen == {1, 2, 3}
+
+
 def test_samples_carry_the_triples(make, five, everything) -> None:
     strategy = make("mixup", threshold=2, partners=5)
     strategy.start_epoch(1, 0)

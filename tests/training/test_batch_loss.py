@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 
 import pytest
 import torch
@@ -14,9 +15,10 @@ from dglkgmix.losses.pointwise import Focus
 from dglkgmix.losses.targets import Positives, Targets
 from dglkgmix.models.link_predictor import LinkPredictor
 from dglkgmix.sampling.negatives import TripleBatch, TripleBatches
+from dglkgmix.sampling.partners import Partners
 from dglkgmix.sampling.queries import QueryBatch, QueryBatches
 from dglkgmix.sampling.seeds import generator
-from dglkgmix.strategies import Strategy
+from dglkgmix.strategies import Strategy, SyntheticBatch
 from dglkgmix.training.batch_loss import LossTerms, batch_loss
 from dglkgmix.training.prepared import prepare
 from tests.kernels import dense
@@ -267,18 +269,103 @@ class TestMixup:
         assert terms.synthetic_samples == 0
         assert torch.equal(terms.loss, plain.loss)
 
-    def test_a_single_synthetic_sample(self, graph) -> None:
-        """Case 11: no dimension is lost, and its pass uses the running statistics."""
-        model = build(graph, "conve", filters=2)
+    @pytest.mark.parametrize("decoder", ["conve", "tucker"])
+    def test_a_single_synthetic_sample(self, graph, decoder: str) -> None:
+        """Case 11: no dimension is lost, and its pass uses the running statistics.
+
+        The pass of the real queries moves these before the gradient is computed.
+        """
+        model = build(graph, decoder, **({"filters": 2} if decoder == "conve" else {}))
         training = TrainingConfig(regime="1-k")
         strategy = setting(graph, training, name="mixup", partners=1)
-        for batch in TripleBatches(graph, 1, 4).epoch(generator(0)):
+        item = prepare(first_batch(graph, training), strategy, training, E)
+        columns = ("first", "second", "lam", "positions", "partners")
+        one = SyntheticBatch(*(getattr(item.synthetic, name)[:1] for name in columns))
+        item = dataclasses.replace(item, synthetic=one)
+        terms = batch_loss(model, model.encode(), item, strategy, training)
+        assert terms.loss.shape == ()
+        assert terms.synthetic_samples == 1
+        terms.loss.backward()
+        assert all(torch.isfinite(p.grad).all() for p in model.parameters())
+
+
+@pytest.mark.parametrize("reduction", ["sum", "mean"])
+@pytest.mark.parametrize("loss", ["bce", "ce"])
+@pytest.mark.parametrize("regime", ["1-n", "1-k"])
+@pytest.mark.parametrize(("partners", "draws"), [(3, 1), (3, 2), (2, 1)])
+def test_the_mean_over_all_draws_is_the_loss_of_all_partners(
+    regime: str, loss: str, reduction: str, partners: int, draws: int
+) -> None:
+    """Four triples end in entity 0, so each has three candidates: every draw is enumerated.
+
+    The other triples have one candidate or none. With k = 2 all pairs of partners are, too.
+    """
+    rows = [[1, 0, 0], [2, 0, 0], [3, 0, 0], [4, 1, 0], [1, 1, 2]]
+    kg = KnowledgeGraph.from_arrays(rows, entities=5, relations=2)
+    model = build(kg, "distmult")
+    training = TrainingConfig(regime=regime, loss=loss, reduction=reduction)
+    batches = QueryBatches(kg, 99) if regime == "1-n" else TripleBatches(kg, 99, 3)
+    (batch,) = batches.epoch(generator(0))
+    used = list(model.parameters())
+
+    def mean(count: int | str) -> tuple[torch.Tensor, list[torch.Tensor]]:
+        options = {"threshold": 4, "partners": partners, "draws": count, "fixed_lambda": 0.3}
+        strategy = setting(kg, training, name="mixup", **options)
+        number, found = (partners if count == "all" else count), []
+        mine = [itertools.combinations(set(range(4)) - {edge}, number) for edge in range(4)]
+        for chosen in itertools.product(*mine):
+            pairs = [(edge, p) for edge, own in enumerate(chosen) for p in own]
+            pairs += [(4, 6), (5, 9), (6, 4), (9, 5)]
+            edges, ends = torch.tensor(sorted(pairs)).T
+            indptr = torch.tensor([0, *edges.bincount(minlength=10).cumsum(0)])
+            drawn = Partners(edges, ends, indptr)
+            strategy._sampler.draw = lambda _, drawn=drawn: drawn
+            strategy.start_epoch(1, 0)
             terms = batch_loss(model, model.encode(), batch, strategy, training)
-            assert terms.loss.shape == ()
-            assert torch.isfinite(terms.loss)
-            if terms.synthetic_samples == 1:
-                return
-        raise AssertionError("no batch had a synthetic sample")
+            found.append([terms.synthetic_loss, *torch.autograd.grad(terms.loss, used)])
+        return [torch.stack(part).mean(0) for part in zip(*found, strict=True)]
+
+    for some, every in zip(mean(draws), mean("all"), strict=True):
+        torch.testing.assert_close(some, every)
+
+
+BY_QUERY = [
+    ({"loss": "bce", "reduction": "mean"}, {}),
+    ({"loss": "ce"}, {}),
+    ({"loss": "bce", "n3": 0.1, "l2": 0.2, "relation_prediction": 0.3}, {}),
+    ({"loss": "bce"}, {"name": "reweight"}),
+    ({"loss": "ce"}, {"name": "focal"}),
+    ({"loss": "ce"}, {"name": "logit-adjustment"}),
+    ({"loss": "ce"}, {"name": "mixup", "partners": 3, "draws": 1}),
+    ({"loss": "bce"}, {"name": "mixup"}),
+]
+
+
+@pytest.mark.parametrize(("training", "options"), BY_QUERY)
+def test_by_query_is_the_loss_of_its_triples(model, training, options, monkeypatch) -> None:
+    """The same triples and negatives, each triple encoded by itself."""
+    chance = torch.Generator().manual_seed(0)
+    columns = [torch.randint(size, (60,), generator=chance) for size in (4, 2, E)]
+    kg = KnowledgeGraph.from_arrays(torch.stack(columns, 1), entities=E, relations=2)
+    settings = TrainingConfig(regime="1-k", **training)
+    strategy = setting(kg, settings, **options)
+    batch = next(iter(TripleBatches(kg, 20, 4, by_query=True).epoch(generator(0))))
+    assert len(batch.heads) < len(batch)
+    queries = {
+        "heads": batch.heads[batch.rows],
+        "relations": batch.relations[batch.rows],
+        "rows": None,
+    }
+    triples = dataclasses.replace(batch, **queries)
+    expected = batch_loss(model, model.encode(), triples, strategy, settings)
+    encoded, query = [], model.query
+    monkeypatch.setattr(model, "query", lambda v, h, r: encoded.append((h, r)) or query(v, h, r))
+    terms = batch_loss(model, model.encode(), batch, strategy, settings)
+    assert_same_gradients(terms, expected.loss, model)
+    ((heads, relations),) = encoded
+    asked = set(zip(heads.tolist(), relations.tolist(), strict=True))
+    assert len(asked) == len(heads) == terms.queries < terms.positives == len(batch)
+    assert terms.synthetic_samples == expected.synthetic_samples
 
 
 class TestPenalties:

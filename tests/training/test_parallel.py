@@ -49,6 +49,10 @@ CASES = {
         *("strategy.name=mixup", "training.loss=ce", "training.regime=1-k"),
         "training.batch_size=1",  # a process has a single triple, and no sample or a few
     ),
+    "distmult 1-k mixup mean, one draw": (
+        *("strategy.name=mixup", "strategy.draws=1", "training.regime=1-k"),
+        "training.reduction=mean",
+    ),
     "distmult 1-n relations": ("training.relation_prediction=0.5", "training.reduction=mean"),
 }
 PLAIN = "model.input_dropout=0"
@@ -115,7 +119,8 @@ def _gradients(loop: StageLoop, processes: Processes) -> list[Any]:
     batches = list(loop.draw(1))
     found = []
     for batch in (batches[0], batches[-1]):
-        columns = {f.name: getattr(batch, f.name).numpy() for f in dataclasses.fields(batch)}
+        given = {f.name: getattr(batch, f.name) for f in dataclasses.fields(batch)}
+        columns = {name: value.numpy() for name, value in given.items() if value is not None}
         found.append((columns, *_losses(loop, batch, processes)))
     return found
 

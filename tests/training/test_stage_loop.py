@@ -40,13 +40,19 @@ def test_a_queries_remainder_and_batches_of_one_are_trained_on(
         assert row["positives"] == graph.num_edges
 
 
-@pytest.mark.parametrize("regime", ["1-n", "1-k"])
+REGIMES = {
+    "1-n": ("training.regime=1-n",),
+    "1-k": ("training.regime=1-k",),
+    "1-k by query": ("training.regime=1-k", "training.group_queries=true"),
+}
+
+
+@pytest.mark.parametrize("regime", REGIMES)
 def test_the_number_of_batches_is_known_before_they_are_drawn(
     graph: KnowledgeGraph, regime: str
 ) -> None:
     """Over-sampling adds triples in 1-K; a bar and an estimate count on it."""
-    overrides = (f"training.regime={regime}", "strategy.name=oversample", "training.batch_size=5")
-    loop = begin(graph, *overrides)
+    loop = begin(graph, *REGIMES[regime], "strategy.name=oversample", "training.batch_size=5")
     assert loop.epoch().batches == len(loop)
 
 
@@ -71,11 +77,11 @@ def test_what_an_epoch_draws_follows_from_its_number_alone(graph: KnowledgeGraph
         assert not all(torch.equal(a, b) for a, b in zip(draws[0], other, strict=True))
 
 
-@pytest.mark.parametrize("regime", ["1-n", "1-k"])
+@pytest.mark.parametrize("regime", REGIMES)
 def test_batch_norm_is_refreshed_over_everything_that_is_trained_on(
     graph: KnowledgeGraph, regime: str
 ) -> None:
-    loop = begin(graph, f"training.regime={regime}")
+    loop = begin(graph, *REGIMES[regime])
     queries = torch.cat(list(loop._training_queries()), 1)
     found = sorted(map(tuple, queries.T.tolist()))
     triples = [tuple(row[:2]) for row in graph.edges.tolist()]

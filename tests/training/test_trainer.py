@@ -103,10 +103,13 @@ def test_a_stop_and_a_resume_give_the_bits_of_one_go(
     graph: KnowledgeGraph, tmp_path: Path, strategy: str, swa: str
 ) -> None:
     options = (*FULL, f"strategy.name={strategy}", f"swa.enabled={swa}", "pretrain.epochs=2")
-    regime = "training.regime=1-k" if strategy in ("mixup", "oversample") else "training.regime=1-n"
-    config = settings(*options, regime, "training.epochs=6", "runtime.save_every=1")
+    if strategy == "mixup":
+        options += ("training.regime=1-k", "training.group_queries=true", "strategy.draws=1")
+    if strategy == "oversample":
+        options += ("training.regime=1-k",)
+    config = settings(*options, "training.epochs=6", "runtime.save_every=1")
     train(graph, config, tmp_path / "whole")
-    train(graph, settings(*options, regime, "training.epochs=3"), tmp_path / "parts")
+    train(graph, settings(*options, "training.epochs=3"), tmp_path / "parts")
     continued(tmp_path / "parts", config)
     assert weights(tmp_path / "parts") == weights(tmp_path / "whole")
     histories = [timeless(Run.open(tmp_path / name).history) for name in ("whole", "parts")]
