@@ -10,6 +10,7 @@ import torch
 
 from dglkgmix.config import ModelConfig, StrategyConfig, TrainingConfig
 from dglkgmix.config.classes import find
+from dglkgmix.errors import ConfigError
 from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.losses.pointwise import Focus
 from dglkgmix.losses.targets import Positives, Targets
@@ -167,6 +168,10 @@ class TestOneToK:
         mask = torch.cat([torch.ones(9, 1, dtype=torch.bool), batch.mask], 1)
         logs = self.scores(model, batch).masked_fill(~mask, -torch.inf).log_softmax(1)[:, 0]
         assert_same_gradients(terms, -(logs.sum() if reduction == "sum" else logs.mean()), model)
+
+    def test_adjusted_scores_of_another_loss_are_refused(self, model, graph) -> None:
+        with pytest.raises(ConfigError, match="use loss 'ce'"):
+            compute(model, graph, TrainingConfig(), name="logit-adjustment")
 
     def test_logit_adjustment(self, model, graph) -> None:
         training = TrainingConfig(regime="1-k", loss="ce", label_smoothing=0.0)
