@@ -50,7 +50,7 @@ test-long: $(VENV)/dev.stamp ## the tests that take longer
 	$(MAKE) test-capabilities
 
 # PyTorch's own kernels, oneDNN's and MKL's, held to the instructions of older processors.
-NUMERIC := $(addprefix tests/,sampling models evaluation training estimator contracts golden)
+NUMERIC := $(addprefix tests/,sampling losses kernels models strategies evaluation runs training estimator contracts golden)
 test-capabilities: $(VENV)/dev.stamp ## the numeric tests as on processors without AVX-512 and AVX2
 	ATEN_CPU_CAPABILITY=avx2 ONEDNN_MAX_CPU_ISA=AVX2 MKL_ENABLE_INSTRUCTIONS=AVX2 \
 		$(BIN)/python $(PYTEST) $(NUMERIC)

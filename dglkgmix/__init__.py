@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from dglkgmix.runs.run import Run
     from dglkgmix.training.launch import train
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 # Public name to module.
 _EXPORTS = {
