@@ -31,7 +31,6 @@ class LossTerms:
         kg_loss, synthetic_loss: scalars without one, L_KG and L_Mix (0 where nothing is mixed).
         positives: training triples of the batch.
         synthetic_samples: S.
-        queries: queries that were encoded for L_KG.
     """
 
     loss: Tensor
@@ -39,7 +38,6 @@ class LossTerms:
     synthetic_loss: Tensor
     positives: int
     synthetic_samples: int
-    queries: int
 
 
 def batch_loss(
@@ -87,7 +85,6 @@ def batch_loss(
         synthetic_loss=mixed.detach(),
         positives=batch.counts.positives,
         synthetic_samples=batch.counts.samples,
-        queries=batch.counts.queries,
     )
 
 

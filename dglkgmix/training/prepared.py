@@ -18,9 +18,8 @@ from dglkgmix.strategies import Strategy, SyntheticBatch
 
 @dataclass(frozen=True)
 class Counts:
-    """How many queries, positives, synthetic samples and terms of L_Mix a batch has."""
+    """How many positives, synthetic samples and terms of L_Mix a batch has."""
 
-    queries: int
     positives: int
     samples: int
     mixed_terms: int
@@ -55,8 +54,7 @@ class PreparedBatch:
     def counts(self) -> Counts:
         """Sizes of the whole batch, over all processes."""
         samples = 0 if self.synthetic is None else len(self.synthetic)
-        own = Counts(len(self.batch.heads), len(self.batch.tails), samples, self.mixed_terms)
-        return self.whole or own
+        return self.whole or Counts(len(self.batch.tails), samples, self.mixed_terms)
 
     def to(self, device: torch.device | str) -> PreparedBatch:
         """The same on another device, but for the ids of edges, which strategies look up.
