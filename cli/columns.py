@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+from collections.abc import Container, Mapping, Sequence
+from typing import Any
 
 
 def aligned(
@@ -11,10 +12,16 @@ def aligned(
     """Rows of equally many cells as lines; columns in ``right`` are flush right, by default all
     but the first.
     """
-    count = len(rows[0])
-    flush = range(1, count) if right is None else right
-    widths = [max(len(row[i]) for row in rows) for i in range(count)]
-    return "\n".join(indent + _line(row, widths, flush) for row in rows)
+    flush = range(1, len(rows[0])) if right is None else right
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = []
+    for row in rows:
+        cells = [
+            cell.rjust(width) if i in flush else cell.ljust(width)
+            for i, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ]
+        lines.append(indent + "  ".join(cells).rstrip())
+    return "\n".join(lines)
 
 
 def share(part: int, whole: int) -> str:
@@ -22,9 +29,19 @@ def share(part: int, whole: int) -> str:
     return f"{100 * part / whole:.1f} %" if whole else "-"
 
 
-def _line(row: Sequence[str], widths: Sequence[int], right: Container[int]) -> str:
-    cells = [
-        cell.rjust(width) if i in right else cell.ljust(width)
-        for i, (cell, width) in enumerate(zip(row, widths, strict=True))
-    ]
-    return "  ".join(cells).rstrip()
+def account_table(accounts: Mapping[str, Mapping[str, Any]]) -> str:
+    """One block of lines for each named account, bins below their overall figures.
+
+    Shares have four places; a group without queries shows dashes.
+    """
+    from dglkgmix.evaluation.metrics import columns
+
+    rows = [["", "", "queries", *(metric.title for metric in columns())]]
+    for name, account in accounts.items():
+        named = [(name, "overall", account["overall"])]
+        named += [("", bin_name, group) for bin_name, group in account["bins"].items()]
+        for first, second, group in named:
+            values = [(group[metric.name], metric.style) for metric in columns()]
+            figures = ["-" if value is None else style.format(value) for value, style in values]
+            rows.append([first, second, f"{group['queries']:,}", *figures])
+    return aligned(rows, right=range(2, len(rows[0])), indent="")

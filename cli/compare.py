@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from dglkgmix.cli.common import emit_json, json_option, metric_option, open_run, trust_option
+from dglkgmix.cli.columns import aligned
+from dglkgmix.cli.common import (
+    emit_json,
+    json_option,
+    metric_option,
+    open_run,
+    printable,
+    trust_option,
+)
+from dglkgmix.cli.evaluate_page import EMPTY, bin_labels, number
 from dglkgmix.errors import ConfigError, DataError
 from dglkgmix.paths import path_of
 
 if TYPE_CHECKING:
     from dglkgmix.evaluation.rank_table import RankTable
-    from dglkgmix.runs.run import Run
+    from dglkgmix.kg.degrees import DegreeBins
 
 
 @click.command(
@@ -52,10 +62,8 @@ def compare(runs: tuple[str, ...], *, split: str, bins: str, as_json: bool) -> N
     if as_json:
         emit_json(found)
         return
-    from dglkgmix.cli.compare_page import page
-
     seeds = {run: len(tables[run]) for run in runs}
-    click.echo("\n\n".join(page(baseline, entry, chosen, split, seeds) for entry in found))
+    click.echo("\n\n".join(_page(baseline, entry, chosen, split, seeds) for entry in found))
 
 
 def rank_tables(path: Path, split: str) -> list[RankTable]:
@@ -68,20 +76,63 @@ def rank_tables(path: Path, split: str) -> list[RankTable]:
         return [open_run(path).rank_table(split)]
     inner = sorted(file.parent for file in path.glob("*/manifest.json"))
     runs = [open_run(folder) for folder in inner or [path]]
-    _check_one_setting(path, runs)
-    return [run.rank_table(split) for run in runs]
-
-
-def _check_one_setting(path: Path, runs: list[Run]) -> None:
-    first = _setting(runs[0])
-    for run in runs[1:]:
-        if _setting(run) != first:
+    settings = [
+        (c.model, c.training, c.strategy, c.pretrain, c.swa) for c in (run.config for run in runs)
+    ]
+    for run, setting in zip(runs, settings, strict=True):
+        if setting != settings[0]:
             raise ConfigError(
                 f"{path} holds runs of different settings ({runs[0].name}, {run.name}), not "
                 "several seeds of one: name the runs one by one"
             )
+    return [run.rank_table(split) for run in runs]
 
 
-def _setting(run: Run) -> tuple[object, ...]:
-    config = run.config
-    return config.model, config.training, config.strategy, config.pretrain, config.swa
+def _page(
+    baseline: str,
+    entry: Mapping[str, Any],
+    bins: DegreeBins,
+    split: str,
+    seeds: Mapping[str, int],
+) -> str:
+    """One run against the baseline."""
+    from dglkgmix.evaluation.metrics import METRICS
+
+    run = entry["run"]
+    triples = entry["overall"]["mrr"]["triples"]
+    named = [
+        printable(name) + (f" ({seeds[name]} seeds)" if seeds[name] > 1 else "")
+        for name in (run, baseline)
+    ]
+    title = f"{' against '.join(named)}: {split} split, {triples:,} distinct triples"
+    heading = ["", "", "queries", "baseline", "run", "difference", "95 % interval", "p"]
+    rows = [heading]
+    for metric in entry["overall"]:
+        rows.append([METRICS[metric].title, "overall", *_cells(entry["overall"][metric])])
+        rows += [
+            ["", name, *_cells(entry["bins"][key][metric])]
+            for key, name in zip(bins.names, bin_labels(bins), strict=True)
+        ]
+    notes = ["  p over bins is Holm-corrected."]
+    if max(seeds[run], seeds[baseline]) > 1:
+        notes.append(
+            "  ± is the standard deviation over seeds; tests average a query's seeds first."
+        )
+    return "\n".join([title, "", aligned(rows, right=range(2, 8)), "", *notes])
+
+
+def _cells(part: Mapping[str, Any]) -> list[str]:
+    if not part["queries"]:
+        return ["0", *[EMPTY] * 5]
+    small = part["p_value"] is not None and part["p_value"] < 1e-4
+    means = [
+        number(part[side]) + ("" if (sd := part[f"{side}_sd"]) is None else f" ± {number(sd)}")
+        for side in ("a", "b")
+    ]
+    return [
+        f"{part['queries']:,}",
+        *means,
+        number(part["difference"], "{:+.4f}"),
+        f"{part['ci_low']:+.4f} … {part['ci_high']:+.4f}",
+        "< 0.0001" if small else number(part["p_value"]),
+    ]

@@ -25,14 +25,19 @@ def list_(as_json: bool) -> None:
     from dglkgmix.kg import catalog
 
     entries = [catalog.entry(name) for name in catalog.names()]
+    facts = ["name", *_SIZES, "summary", "licence"]
     rows = [
-        {**{key: getattr(entry, key) for key in _FACTS}, "here": catalog.is_cached(entry)}
+        {**{key: getattr(entry, key) for key in facts}, "here": catalog.is_cached(entry)}
         for entry in entries
     ]
     if as_json:
         emit_json(rows)
-    else:
-        click.echo(_catalog_page(rows))
+        return
+    lines = [["name", "entities", "relations", "train", "valid", "test", "", "about"]]
+    for row in rows:
+        numbers = [f"{row[key]:,}" for key in _SIZES]
+        lines.append([row["name"], *numbers, "here" if row["here"] else "", row["summary"]])
+    click.echo(aligned(lines, right=range(1, 6), indent=""))
 
 
 @data.command(epilog="Example: dglkgmix data fetch codex-s")
@@ -75,8 +80,11 @@ def info(source: str, as_json: bool, **reading: Any) -> None:
         further = {"alike": shown, "relation_rows": relations, "inverse_relations": inverses}
         emit_json(summary | further)
         return
-    parts = [printable(source), _info_page(summary), *_alike_lines(alike)]
-    parts.append(_relation_table(relations))
+    counts = [
+        aligned([[label, f"{summary[key]:,}"] for key, label in labels.items()])
+        for labels in (_SIZES, _WARNINGS)
+    ]
+    parts = [printable(source), *counts, *_alike_lines(alike), _relation_table(relations)]
     if pairs:
         head = ["relation", "inverse", "triples with their reverse"]
         rows = [
@@ -115,27 +123,13 @@ def convert(source: str, out: Path, target: str | None, overwrite: bool, **readi
         click.echo(printable(str(path)))
 
 
-_FACTS = ["name", "entities", "relations", "train", "valid", "test", "summary", "licence"]
-
-
-def _catalog_page(rows: list[dict[str, Any]]) -> str:
-    lines = [["name", "entities", "relations", "train", "valid", "test", "", "about"]]
-    for row in rows:
-        numbers = [f"{row[key]:,}" for key in _FACTS[1:6]]
-        lines.append([row["name"], *numbers, "here" if row["here"] else "", row["summary"]])
-    return aligned(lines, right=range(1, 6), indent="")
-
-
-def _info_page(summary: Mapping[str, int]) -> str:
-    return "\n".join([aligned(_size_rows(summary)), "", aligned(_warning_rows(summary))])
-
-
-def _size_rows(summary: Mapping[str, int]) -> list[list[str]]:
-    names = ["entities", "relations", "train", "valid", "test"]
-    labels = ["entities", "relations", "train triples", "valid triples", "test triples"]
-    return [[label, f"{summary[name]:,}"] for label, name in zip(labels, names, strict=True)]
-
-
+_SIZES = {
+    "entities": "entities",
+    "relations": "relations",
+    "train": "train triples",
+    "valid": "valid triples",
+    "test": "test triples",
+}
 _WARNINGS = {
     "duplicates": "rows that repeat an earlier row of their split",
     "overlap": "triples in more than one split",
@@ -155,10 +149,6 @@ _WARNINGS = {
 }
 # Groups of names that are alike, and relations, of which a page shows so many.
 _EXAMPLES, _RELATIONS = 5, 20
-
-
-def _warning_rows(summary: Mapping[str, int]) -> list[list[str]]:
-    return [[label, f"{summary[name]:,}"] for name, label in _WARNINGS.items()]
 
 
 def _alike_lines(alike: Mapping[str, list[list[str]]]) -> Iterator[str]:

@@ -76,30 +76,23 @@ def degrees(
     if as_json:
         emit_json(result)
         return
-    settings = f"threshold {threshold}, {partners} partners, rule {partner_rule}"
-    click.echo(_page(source, kg, chosen, result, settings))
+    below, edges, bare = result["below_threshold"], kg.num_edges, result["without_partner"]
+    mixing = [
+        ["training triples, both directions", f"{edges:,}", ""],
+        ["of them below the threshold", f"{below:,}", share(below, edges)],
+        ["of these without a partner", f"{bare:,}", share(bare, below)],
+        ["synthetic samples an epoch", f"{result['synthetic_per_epoch']:,}", ""],
+    ]
+    click.echo(
+        f"{printable(source)}: {kg.num_entities:,} entities, {kg.num_relations:,} relations, "
+        f"{edges // 2:,} distinct training triples\n\n"
+        "Tail-relation degrees, reciprocal relations included\n"
+        f"{_bin_table(kg, chosen, result)}\n\n"
+        f"Mixing (threshold {threshold}, {partners} partners, rule {partner_rule})\n"
+        f"{aligned(mixing)}"
+    )
     if plot is not None:
         click.echo(f"\nFigure: {printable(str(plot))}")
-
-
-def _page(
-    source: str, kg: KnowledgeGraph, bins: DegreeBins, result: dict[str, Any], settings: str
-) -> str:
-    title = (
-        f"{printable(source)}: {kg.num_entities:,} entities, {kg.num_relations:,} relations, "
-        f"{kg.num_edges // 2:,} distinct training triples"
-    )
-    return "\n".join(
-        [
-            title,
-            "",
-            "Tail-relation degrees, reciprocal relations included",
-            _bin_table(kg, bins, result),
-            "",
-            f"Mixing ({settings})",
-            aligned(_mixing_rows(kg, result)),
-        ]
-    )
 
 
 def _bin_table(kg: KnowledgeGraph, bins: DegreeBins, result: dict[str, Any]) -> str:
@@ -118,17 +111,3 @@ def _bin_table(kg: KnowledgeGraph, bins: DegreeBins, result: dict[str, Any]) -> 
     if bins.names == bins.intervals:
         return aligned([[row[0], *row[2:]] for row in rows], right=range(1, 9))
     return aligned(rows, right=range(2, 10))
-
-
-def _mixing_rows(kg: KnowledgeGraph, result: dict[str, Any]) -> list[list[str]]:
-    below, edges = result["below_threshold"], kg.num_edges
-    return [
-        ["training triples, both directions", f"{edges:,}", ""],
-        ["of them below the threshold", f"{below:,}", share(below, edges)],
-        [
-            "of these without a partner",
-            f"{result['without_partner']:,}",
-            share(result["without_partner"], below),
-        ],
-        ["synthetic samples an epoch", f"{result['synthetic_per_epoch']:,}", ""],
-    ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from dglkgmix.cli.columns import aligned
@@ -38,74 +38,51 @@ def page(
         f"{printable(subject.title)}: {subject.split} split, {queries // 2:,} triples, "
         "both directions, filtered"
     )
-    parts = [title, _overview(found), _by_bin(found, bins)]
-    parts += [_shortlist(found, bins), _calibration(found, bins)]
-    parts.append(_caution(subject, found))
-    parts += [_group(kind, group) for kind, group in groups.items()]
-    return "\n\n".join(part for part in parts if part)
-
-
-def _overview(found: Mapping[str, Any]) -> str:
-    rows = {
-        "overall": found["overall"],
-        "head asked for": found["directions"]["head"],
-        "tail asked for": found["directions"]["tail"],
-    }
-    return _table("", rows)
-
-
-def _by_bin(found: Mapping[str, Any], bins: DegreeBins) -> str:
-    title = "By tail-relation degree of the answer; ECE: distance of mean σ(score) from Hits@10"
-    heading = ["", *_headings(), "ECE"]
-    rows = [heading]
+    ends = {f"{end} asked for": group for end, group in found["directions"].items()}
+    by_bin = [["", *_headings(), "ECE"]]
     for name, label in zip(bins.names, bin_labels(bins), strict=True):
-        rows.append([label, *_cells(found["bins"][name]), number(found["ece"][name])])
-    rows.append(["all", *_cells(found["overall"]), number(found["ece"]["overall"])])
-    return f"{title}\n{aligned(rows)}"
-
-
-def _caution(subject: Subject, found: Mapping[str, Any]) -> str:
-    """Where σ(score), shown in the tables above, cannot be read as a probability."""
-    if found["ece"]["overall"] is None:
-        return ""
-    if subject.model is None:
-        return "σ(score) is a probability only where that tool trained scores as log odds."
-    if subject.model.sigmoid_is_probability:
-        return ""
-    return (
-        "This model's σ(score) is no probability: ECE by degree and the columns before scaling "
-        "say little."
-    )
+        by_bin.append([label, *_cells(found["bins"][name]), number(found["ece"][name])])
+    by_bin.append(["all", *_cells(found["overall"]), number(found["ece"]["overall"])])
+    parts = [
+        title,
+        _table({"overall": found["overall"]} | ends),
+        "By tail-relation degree of the answer; ECE: distance of mean σ(score) from Hits@10\n"
+        + aligned(by_bin),
+    ]
+    if found["shortlist"] is not None:
+        listed = dict(zip(bin_labels(bins), found["shortlist"]["bins"].values(), strict=True))
+        listed |= {"all": found["shortlist"]["overall"]} | found["shortlist"]["bands"]
+        parts.append(
+            "First ten answers of each query that earlier splits do not hold: their probability, "
+            "a lower bound,\nand the share that the split holds, by tail-relation degree and by "
+            f"probability\n{_listed(listed)}"
+        )
+    if found["calibration"] is not None:
+        parts.append(_calibration(found["calibration"], bins))
+    # Where σ(score), shown in the tables above, cannot be read as a probability.
+    if found["ece"]["overall"] is not None:
+        if subject.model is None:
+            parts.append(
+                "σ(score) is a probability only where that tool trained scores as log odds."
+            )
+        elif not subject.model.sigmoid_is_probability:
+            parts.append(
+                "This model's σ(score) is no probability: ECE by degree and the columns before "
+                "scaling say little."
+            )
+    parts += [f"{TITLES[kind]}\n{_group(kind, group)}" for kind, group in groups.items()]
+    return "\n\n".join(parts)
 
 
 def bin_labels(bins: DegreeBins) -> list[str]:
     """Names with their intervals: ``low [1,10)``."""
-    shown = [_readable(interval) for interval in bins.intervals]
+    from dglkgmix.kg.degrees import readable
+
+    shown = [readable(interval) for interval in bins.intervals]
     if bins.names == bins.intervals:
         return shown
     width = max(map(len, bins.names))
     return [f"{n.ljust(width)} {i}" for n, i in zip(bins.names, shown, strict=True)]
-
-
-def _readable(interval: str) -> str:
-    from dglkgmix.kg.degrees import readable
-
-    return readable(interval)
-
-
-def _shortlist(found: Mapping[str, Any], bins: DegreeBins) -> str:
-    shortlist = found["shortlist"]
-    if shortlist is None:
-        return ""
-    title = (
-        "First ten answers of each query that earlier splits do not hold: their probability, a "
-        "lower bound,\nand the share that the split holds, by tail-relation degree and by "
-        "probability"
-    )
-    labels = bin_labels(bins)
-    groups = dict(zip(labels, shortlist["bins"].values(), strict=True))
-    groups |= {"all": shortlist["overall"]} | shortlist["bands"]
-    return f"{title}\n{_listed(groups)}"
 
 
 def _listed(groups: Mapping[str, Mapping[str, Any]]) -> str:
@@ -122,10 +99,7 @@ def _listed(groups: Mapping[str, Mapping[str, Any]]) -> str:
     return aligned([heading, *rows])
 
 
-def _calibration(found: Mapping[str, Any], bins: DegreeBins) -> str:
-    calibration = found["calibration"]
-    if calibration is None:
-        return ""
+def _calibration(calibration: Mapping[str, Any], bins: DegreeBins) -> str:
     sign = "−" if calibration["offset"] < 0 else "+"
     title = (
         "Calibration against random or given false triples, before: σ(score), after: "
@@ -148,38 +122,33 @@ def _pairs(part: Mapping[str, Any]) -> list[str]:
 
 
 def _group(kind: str, group: Mapping[str, Any]) -> str:
+    from dglkgmix.kg.degrees import readable
+
     if kind == "joint":
-        return f"{TITLES[kind]}\n{_joint(group)}"
+        rows = [["", *map(readable, group["columns"])]]
+        for name, mrr, queries in zip(group["rows"], group["mrr"], group["queries"], strict=True):
+            cells = [
+                f"{number(value)} ({count:,})" if count else EMPTY
+                for value, count in zip(mrr, queries, strict=True)
+            ]
+            rows.append([readable(name), *cells])
+        return aligned(rows)
     if kind == "macro":
         heading = ["", "groups", *_headings()[1:]]
         rows = [[over, f"{part['groups']:,}", *_cells(part)[1:]] for over, part in group.items()]
-        return f"{TITLES[kind]}\n{aligned([heading, *rows])}"
+        return aligned([heading, *rows])
     if kind == "shortlist":
-        return f"{TITLES[kind]}\n{_listed(group)}"
+        return _listed(group)
     if kind == "relation":
         group = dict(sorted(group.items(), key=lambda item: -item[1]["queries"]))
     elif kind in BY_DEGREE:
-        group = {_readable(name): part for name, part in group.items()}
-    return _table(TITLES[kind], group)
+        group = {readable(name): part for name, part in group.items()}
+    return _table(group)
 
 
-def _joint(grid: Mapping[str, Any]) -> str:
-    rows = [["", *map(_readable, grid["columns"])]]
-    for name, mrr, queries in zip(grid["rows"], grid["mrr"], grid["queries"], strict=True):
-        cells = [
-            f"{number(value)} ({count:,})" if count else EMPTY
-            for value, count in zip(mrr, queries, strict=True)
-        ]
-        rows.append([_readable(name), *cells])
-    return aligned(rows)
-
-
-def _table(title: str, groups: Mapping[str, Mapping[str, Any]]) -> str:
-    rows: Iterable[list[str]] = (
-        [_one_line(name), *_cells(group)] for name, group in groups.items()
-    )
-    text = aligned([["", *_headings()], *rows])
-    return f"{title}\n{text}" if title else text
+def _table(groups: Mapping[str, Mapping[str, Any]]) -> str:
+    rows = [[_one_line(name), *_cells(group)] for name, group in groups.items()]
+    return aligned([["", *_headings()], *rows])
 
 
 def _one_line(name: str) -> str:

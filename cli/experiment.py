@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -63,66 +64,58 @@ def experiment(file: str, out: Path | None, jobs: int, **options: Any) -> None:
       swa.enabled = false
     """  # noqa: D301 - click reads the backspace
     use_free_cores()
-    from dglkgmix.experiments.grid import experiment_text, parse_experiment
+    from dglkgmix.experiments.execute import load_graph
+    from dglkgmix.experiments.grid import parse_experiment
+    from dglkgmix.experiments.plan import make_plan
+    from dglkgmix.experiments.recipes import packaged_text
+    from dglkgmix.experiments.results_text import to_markdown
+    from dglkgmix.experiments.runner import run_experiment
 
-    text = experiment_text(file)
+    text = packaged_text("experiments", file)
     if options["show"]:
         click.echo(text, nl=False)
         return
-    grid = parse_experiment(text, file)
-    if options["dry_run"]:
-        _dry_run(_plan(grid, jobs), jobs, options["as_json"], _sayer(options["quiet"]))
-        return
-    if out is None:
+    if out is None and not options["dry_run"]:
         raise ConfigError("--out is missing: name the folder for runs and results")
-    found = _run(_plan(grid, jobs), text, out, jobs, options["quiet"])
-    _print(found, out, options["as_json"])
-    sys.exit(1 if found["counts"]["failed"] else 0)
-
-
-def _plan(grid: Any, jobs: int) -> Plan:
-    from dglkgmix.experiments.execute import load_graph
-    from dglkgmix.experiments.plan import make_plan
-
-    return make_plan(grid, load_graph, jobs=jobs)
-
-
-def _run(plan: Plan, text: str, out: Path, jobs: int, quiet: bool) -> dict[str, Any]:
-    from dglkgmix.experiments.runner import run_experiment
-
+    plan = make_plan(parse_experiment(text, file), load_graph, jobs=jobs)
+    quiet, as_json = options["quiet"], options["as_json"]
+    say: Callable[[str], None] = (lambda line: None) if quiet else partial(click.echo, err=True)
+    if options["dry_run"] or out is None:
+        _dry_run(plan, jobs, as_json=as_json, say=say)
+        return
     try:
-        return run_experiment(plan, text, out, jobs=jobs, quiet=quiet, say=_sayer(quiet))
+        found = run_experiment(plan, text, out, jobs=jobs, quiet=quiet, say=say)
     except KeyboardInterrupt:
         click.echo("Interrupted. What is done is kept; the same command goes on.", err=True)
         sys.exit(130)
+    if as_json:
+        emit_json(found)
+    else:
+        click.echo(printable(to_markdown(found)))
+        click.echo(f"Results: {out / 'results.md'}, results.csv, results.json", err=True)
+    sys.exit(1 if found["counts"]["failed"] else 0)
 
 
-def _sayer(quiet: bool) -> Callable[[str], None]:
-    def say(line: str) -> None:
-        if not quiet:
-            click.echo(line, err=True)
-
-    return say
-
-
-def _dry_run(plan: Plan, jobs: int, as_json: bool, say: Callable[[str], None]) -> None:
+def _dry_run(plan: Plan, jobs: int, *, as_json: bool, say: Callable[[str], None]) -> None:
     from dglkgmix.experiments.estimate import estimate
     from dglkgmix.experiments.execute import load_graph
     from dglkgmix.experiments.plan import describe
 
-    found = estimate(plan, load_graph, plan.trainings, say)
-    seconds = sum(e.seconds for e in found)
-    rows = [
-        {"training": e.name, "steps": e.steps, "seconds": e.seconds, "cells": []} for e in found
-    ]
-    by_name = {row["training"]: row for row in rows}
-    for cell in plan.cells:
-        by_name[cell.training]["cells"].append(describe(cell.axes, cell.seed))  # type: ignore[attr-defined]
+    rows: list[dict[str, Any]] = []
+    for found in estimate(plan, load_graph, plan.trainings, say):
+        cells = [describe(c.axes, c.seed) for c in plan.cells if c.training == found.name]
+        row: dict[str, Any] = {
+            "training": found.name,
+            "steps": found.steps,
+            "seconds": found.seconds,
+        }
+        rows.append(row | {"cells": cells})
+    seconds = sum(row["seconds"] for row in rows)
     if as_json:
         emit_json({"trainings": rows, "seconds": seconds, "jobs": jobs})
         return
     for row in rows:
-        shown = "; ".join(row["cells"]) or "shared pre-training"  # type: ignore[arg-type]
+        shown = "; ".join(row["cells"]) or "shared pre-training"
         click.echo(f"{_duration(row['seconds']):>9}  {row['steps']:>10,} steps  {shown}")
     click.echo(
         f"{len(plan.cells)} cells, {len(rows)} trainings, at most about {_duration(seconds)} of "
@@ -130,17 +123,7 @@ def _dry_run(plan: Plan, jobs: int, as_json: bool, say: Callable[[str], None]) -
     )
 
 
-def _duration(seconds: Any) -> str:
+def _duration(seconds: float) -> str:
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02}:{rest:02}"
-
-
-def _print(found: dict[str, Any], out: Path, as_json: bool) -> None:
-    if as_json:
-        emit_json(found)
-        return
-    from dglkgmix.experiments.results_text import to_markdown
-
-    click.echo(printable(to_markdown(found)))
-    click.echo(f"Results: {out / 'results.md'}, results.csv, results.json", err=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from dglkgmix.cli.columns import aligned
 from dglkgmix.cli.common import emit_json, json_option
 
 
@@ -27,7 +28,13 @@ def recipes(context: click.Context, as_json: bool) -> None:
     if as_json:
         emit_json(rows)
         return
-    click.echo(_table(rows))
+    keys = ["name", "data", "model", "strategy", "regime", "expected"]
+    cells = [["" if row[key] is None else str(row[key]) for key in keys] for row in rows]
+    for line, row in zip(cells, rows, strict=True):
+        if row["expected"] is not None:
+            line[-1] = f"{row['expected']:.3f} ({row['expected_from']})"
+    rule = ["-" * max(map(len, column)) for column in zip(keys, *cells, strict=True)]
+    click.echo(aligned([keys, rule, *cells], right=(), indent=""))
 
 
 @recipes.command(epilog="Example: dglkgmix recipes show fb15k-237-conve-mixup > mine.toml")
@@ -37,20 +44,3 @@ def show(name: str) -> None:
     from dglkgmix.experiments.recipes import recipe_text
 
     click.echo(recipe_text(name), nl=False)
-
-
-def _table(rows: list[dict[str, object]]) -> str:
-    keys = ["name", "data", "model", "strategy", "regime", "expected"]
-    cells = [[_shown(row[key], row) for key in keys] for row in rows]
-    widths = [max(len(line[i]) for line in [keys, *cells]) for i in range(len(keys))]
-    lines = [keys, ["-" * width for width in widths], *cells]
-    return "\n".join(
-        "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
-        for line in lines
-    )
-
-
-def _shown(value: object, row: dict[str, object]) -> str:
-    if isinstance(value, float):
-        return f"{value:.3f} ({row['expected_from']})"
-    return "" if value is None else str(value)

@@ -272,7 +272,7 @@ def _print(result: Result, as_json: bool) -> None:
     if as_json:
         emit_json(result.to_dict())
         return
-    from dglkgmix.cli.account_table import account_table
+    from dglkgmix.cli.columns import account_table
 
     accounts = {"test": result.test} if result.test else {"valid": result.valid}
     if any(accounts.values()):

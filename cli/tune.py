@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from functools import partial
+from typing import Any
 
 import click
 
@@ -10,9 +12,6 @@ from dglkgmix.cli.common import emit_json, json_option, printable, source_option
 from dglkgmix.cli.outputs import OUT_FOLDER, NonEmpty, check_text, overwrite_option
 from dglkgmix.cli.threads import use_free_cores
 from dglkgmix.errors import ConfigError
-
-if TYPE_CHECKING:
-    from dglkgmix.experiments.tune import Goal
 
 
 @click.command(
@@ -68,9 +67,12 @@ def tune(source: str | None, space: str, **options: Any) -> None:
       model.input_dropout = [0.1, 0.2, 0.3]
     """  # noqa: D301 - click reads the backspace
     use_free_cores()
-    from dglkgmix.experiments.space import space_text
+    from dglkgmix.config.settings import READING
+    from dglkgmix.experiments.recipes import packaged_text
+    from dglkgmix.experiments.space import parse_space
+    from dglkgmix.experiments.tune import Goal, Search, search, starting_point
 
-    text = space_text(space)
+    text = packaged_text("spaces", space)
     if options["show_space"]:
         click.echo(text, nl=False)
         return
@@ -79,51 +81,29 @@ def tune(source: str | None, space: str, **options: Any) -> None:
     if options["out"] is None:
         raise ConfigError("--out is missing: name the folder for runs and the best recipe")
     check_text(options["out"], "--out")
-    found = _search(text, source, space, options)
-    _print(found, options["as_json"])
-
-
-def _search(text: str, source: str, where: str, options: dict[str, Any]) -> dict[str, Any]:
-    from dglkgmix.config.settings import READING
-    from dglkgmix.experiments.space import parse_space
-    from dglkgmix.experiments.tune import Search, search, starting_point
-
-    space = parse_space(text, where)
-    given = {o.key: options[flag] for flag, o in READING.items() if options[flag] is not None}
-    data = {"data.source": source, **given}
+    objective, weight = options["objective"], options["weight"]
+    if weight is not None and objective != "mix":
+        raise ConfigError(f"--weight has no use with --objective {objective}: it is for mix")
+    searched = parse_space(text, space)
+    data = {o.key: options[flag] for flag, o in READING.items() if options[flag] is not None}
+    data["data.source"] = source
     plan = Search(
-        starting_point(space, data, options["recipe"], options["sets"]),
-        space,
-        _goal(options["objective"], options["weight"]),
+        starting_point(searched, data, options["recipe"], options["sets"]),
+        searched,
+        Goal(objective) if weight is None else Goal(objective, weight),
         options["out"],
         options["storage"],
         options["sampler_seed"],
     )
-
-    def say(line: str) -> None:
-        if not options["quiet"]:
-            click.echo(line, err=True)
-
-    return search(plan, options["trials"], say, overwrite=options["overwrite"])
-
-
-def _goal(objective: Any, weight: float | None) -> Goal:
-    from dglkgmix.experiments.tune import Goal
-
-    if weight is None:
-        return Goal(objective)
-    if objective != "mix":
-        raise ConfigError(f"--weight has no use with --objective {objective}: it is for mix")
-    return Goal(objective, weight)
-
-
-def _print(found: dict[str, Any], as_json: bool) -> None:
-    if as_json:
+    say: Callable[[str], None] = (
+        (lambda line: None) if options["quiet"] else partial(click.echo, err=True)
+    )
+    found = search(plan, options["trials"], say, overwrite=options["overwrite"])
+    if options["as_json"]:
         emit_json(found)
         return
-    if found["best"] is None:
+    if (best := found["best"]) is None:
         raise click.ClickException(f"none of {found['trials']} trials could be completed")
-    best = found["best"]
     click.echo(f"Best of {found['trials']} trials: number {best['number']}, {best['value']:.4f}")
     for option, value in best["options"].items():
         click.echo(printable(f"  {option} = {value}"))

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import torch
 
 from dglkgmix.config import Settled
-from dglkgmix.evaluation.queries import EvalQueries, evaluation_queries
-from dglkgmix.experiments.plan import Graphs, Plan, Training
+from dglkgmix.evaluation.queries import evaluation_queries
+from dglkgmix.experiments.plan import Graphs, Plan
 from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.models.link_predictor import LinkPredictor
 from dglkgmix.training.device import seeded, use_threads
@@ -45,30 +45,19 @@ def estimate(
     speeds: dict[object, tuple[int, float, float]] = {}
     found = []
     for name in names:
-        training = plan.trainings[name]
-        stage = _own_stage(training)
-        key = _kind(training.config, stage)
+        config = plan.trainings[name].config
+        # The main stage: a first stage is a training of its own.
+        stage = stages(config)[-1]
+        loop = dataclasses.replace(stage.training, epochs=1, validate_every=1, patience=0, lr=1.0)
+        key = config.data, stage.model, loop, stage.strategy, config.runtime.device
         if key not in speeds:
             say(f"Probing {name}")
-            speeds[key] = _probe(graphs(training.config.data), training.config, stage)
-        found.append(_scaled(name, stage, *speeds[key]))
+            speeds[key] = _probe(graphs(config.data), config, stage)
+        batches, step, validation = speeds[key]
+        epochs, every = stage.training.epochs, stage.training.validate_every
+        seconds = epochs * batches * step + (epochs // every + 2) * validation
+        found.append(Estimate(name, epochs * batches, seconds))
     return found
-
-
-def _own_stage(training: Training) -> Stage:
-    """What the training itself does: its main stage, the first one being another training."""
-    return stages(training.config)[-1]
-
-
-def _kind(config: Settled, stage: Stage) -> tuple[object, ...]:
-    loop = dataclasses.replace(stage.training, epochs=1, validate_every=1, patience=0, lr=1.0)
-    return config.data, stage.model, loop, stage.strategy, config.runtime.device
-
-
-def _scaled(name: str, stage: Stage, batches: int, step: float, validation: float) -> Estimate:
-    epochs, every = stage.training.epochs, stage.training.validate_every
-    steps = epochs * batches
-    return Estimate(name, steps, steps * step + (epochs // every + 2) * validation)
 
 
 def _probe(kg: KnowledgeGraph, config: Settled, stage: Stage) -> tuple[int, float, float]:
@@ -81,28 +70,15 @@ def _probe(kg: KnowledgeGraph, config: Settled, stage: Stage) -> tuple[int, floa
         with suppress(_EnoughError):
             loop.epoch()
         model.eval()
-        return len(loop), clock.step, _validation(model, kg, config.runtime.block)
-
-
-def _validation(model: LinkPredictor, kg: KnowledgeGraph, block: int) -> float:
-    queries = evaluation_queries(kg, "valid")
-    if not len(queries):
-        return 0.0
-    some = _first(queries, QUERIES)
-    start = time.perf_counter()
-    reciprocal_ranks(model, kg, some, block)
-    return (time.perf_counter() - start) * len(queries) / len(some)
-
-
-def _first(queries: EvalQueries, count: int) -> EvalQueries:
-    return EvalQueries(
-        queries.heads[:count],
-        queries.relations[:count],
-        queries.answers[:count],
-        queries.direction[:count],
-        queries.triple[:count],
-        queries.kg,
-    )
+        queries = evaluation_queries(kg, "valid")
+        if not len(queries):
+            return len(loop), clock.step, 0.0
+        columns = ("heads", "relations", "answers", "direction", "triple")
+        some = dataclasses.replace(queries, **{c: getattr(queries, c)[:QUERIES] for c in columns})
+        start = time.perf_counter()
+        reciprocal_ranks(model, kg, some, config.runtime.block)
+        seconds = time.perf_counter() - start
+        return len(loop), clock.step, seconds * len(queries) / len(some)
 
 
 class _EnoughError(Exception):

@@ -66,7 +66,10 @@ class Job:
         """Train where that is not done yet, then write the summary where it is not there yet."""
         training = self.trainings[name]
         path, earlier = self.out / RUNS / name, self._read(name)
-        train_or_resume(path, self._config(training), make_progress(quiet=self.quiet))
+        config: Config = training.config
+        if training.needs is not None:
+            config = set_option(config, "pretrain.run", str(self.out / RUNS / training.needs))
+        train_or_resume(path, config, make_progress(quiet=self.quiet))
         if self.summary(name) is None:
             found = summarise(Run.open(path), self.bins, self.distances)
             if "environment" in earlier:  # where it was trained, not where it is looked at again
@@ -102,11 +105,6 @@ class Job:
         except (OSError, ValueError):
             return {}
         return found if isinstance(found, dict) else {}
-
-    def _config(self, training: Training) -> Config:
-        if training.needs is None:
-            return training.config
-        return set_option(training.config, "pretrain.run", str(self.out / RUNS / training.needs))
 
     def _summary_file(self, name: str) -> Path:
         return self.out / SUMMARIES / f"{name}.json"

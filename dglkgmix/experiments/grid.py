@@ -27,18 +27,15 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from dglkgmix.config.classes import DECODERS, ENCODERS, STRATEGIES, admit, options_of
 from dglkgmix.config.settings import OPTIONS
 from dglkgmix.errors import ConfigError
 from dglkgmix.experiments import toml_files
-from dglkgmix.experiments.comparisons import Comparison, parse_comparison
-from dglkgmix.experiments.recipes import FOLDER
 from dglkgmix.kg.degrees import DEFAULT_BINS, DegreeBins
-from dglkgmix.paths import path_of, read_utf8
 
 AXES: dict[str, tuple[str, ...]] = {
     "data": (),
@@ -52,7 +49,6 @@ _AXIS_OPTIONS = {
     "grid.encoder": "model.encoder",
     "grid.strategy": "strategy.name",
 }
-_TABLES = ("experiment", "grid", "settings", "variants", "comparisons")
 _HEAD: dict[str, type] = {
     "name": str,
     "about": str,
@@ -63,6 +59,22 @@ _HEAD: dict[str, type] = {
     "finding": str,
 }
 Options = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Settings with the values of ``of`` are tested against those with ``against`` in their place.
+
+    Both map the same axes to one value each; all other axes are alike on both sides.
+    """
+
+    of: Mapping[str, Any]
+    against: Mapping[str, Any]
+
+    def partner(self, axes: Mapping[str, Any]) -> dict[str, Any] | None:
+        """The axes of what a setting is tested against; None where it is not meant."""
+        meant = all(axes[axis] == value for axis, value in self.of.items())
+        return {**axes, **self.against} if meant else None
 
 
 @dataclass(frozen=True)
@@ -80,7 +92,7 @@ class Experiment:
     recipe: str | None = None
     settings: Options = field(default_factory=dict)
     variants: dict[str, Options] = field(default_factory=dict)
-    variant_recipes: dict[str, str] = field(default_factory=dict)
+    variant_recipes: dict[str, str | None] = field(default_factory=dict)
     comparisons: tuple[Comparison, ...] = ()
 
     def combinations(self) -> list[dict[str, Any]]:
@@ -89,26 +101,6 @@ class Experiment:
             dict(zip(self.axes, values, strict=True))
             for values in itertools.product(*self.axes.values())
         ]
-
-
-def experiment_text(name: str) -> str:
-    """The text of an experiment file, or of the packaged experiment called ``name``.
-
-    Raises:
-        ConfigError: no such file, and no packaged experiment of that name.
-    """
-    folder = FOLDER / "experiments"
-    if name in packaged_experiments():
-        return read_utf8(folder / f"{name}.toml")
-    if not name.endswith(".toml") and not path_of(name).exists():
-        close = toml_files.close(name, packaged_experiments())
-        raise ConfigError(f"{name}: neither a file nor a packaged experiment{close}")
-    return read_utf8(name)
-
-
-def packaged_experiments() -> list[str]:
-    """The experiments that come with the package, sorted."""
-    return sorted(path.stem for path in (FOLDER / "experiments").glob("*.toml"))
 
 
 def parse_experiment(text: str, where: str = "experiment") -> Experiment:
@@ -121,33 +113,79 @@ def parse_experiment(text: str, where: str = "experiment") -> Experiment:
     try:
         tables = toml_files.parse(text, where)
     except ConfigError as error:
-        raise ConfigError(f"{error}{_hint_at_quotes(text)}") from None
-    toml_files.refuse_unknown(tables, _TABLES, where)
+        # ``strategy = …`` and ``strategy.threshold = …`` in one table are no TOML.
+        grid = re.search(r"^\s*\[grid\](.*?)(?=^\s*\[|\Z)", text, re.MULTILINE | re.DOTALL)
+        option = rf"^\s*((?:{'|'.join(AXES)})\.\w+)\s*="
+        found = re.search(option, grid[1], re.MULTILINE) if grid else None
+        raise ConfigError(f"{error}. {_quotes(found[1])}" if found else str(error)) from None
+    known_tables = ("experiment", "grid", "settings", "variants", "comparisons")
+    toml_files.refuse_unknown(tables, known_tables, where)
     for name in ("experiment", "grid"):
         if name not in tables:
             raise ConfigError(f"{where}: the table [{name}] is missing")
+    tables = {"settings": {}, "variants": {}, "comparisons": []} | tables
+    for name in known_tables:
+        toml_files.typed(tables, name, list if name == "comparisons" else dict, where)
     known = known_options(tables, where)
-    head = _head(toml_files.typed(tables, "experiment", dict, where), f"{where}: [experiment]")
-    settings = dict(_table(tables, "settings", where))
-    recipe = pop_recipe(settings, f"{where}: [settings]")
-    variants, recipes = _variants(_table(tables, "variants", where), where, known)
-    axes = _axes(toml_files.typed(tables, "grid", dict, where), variants, f"{where}: [grid]", known)
-    comparisons = toml_files.typed(
-        {"comparisons": tables.get("comparisons", [])}, "comparisons", list, where
+    head = _head(tables["experiment"], f"{where}: [experiment]")
+    axes = _axes(tables["grid"], tables["variants"], f"{where}: [grid]", known)
+    settings, recipe = _cell_options(tables["settings"], f"{where}: [settings]", known, axes)
+    variants, recipes = {}, {}
+    for name in tables["variants"]:
+        place = f"{where}: [variants.{name}]"
+        table = toml_files.typed(tables["variants"], name, dict, place)
+        variants[name], recipes[name] = _cell_options(table, place, known, axes)
+    head.setdefault("baseline", "standard" if "standard" in axes["strategy"] else None)
+    if head["baseline"] not in (None, *axes["strategy"]):
+        close = toml_files.close(head["baseline"], axes["strategy"])
+        raise ConfigError(
+            f"{where}: [experiment]: baseline {head['baseline']!r} is not in the grid{close}"
+        )
+    comparisons = tuple(
+        parse_comparison(table, axes, f"{where}: [[comparisons]] {i}")
+        for i, table in enumerate(tables["comparisons"], 1)
     )
-    experiment = Experiment(
+    return Experiment(
         **head,
         axes=axes,
         recipe=recipe,
-        settings=flatten(settings, f"{where}: [settings]", known),
+        settings=settings,
         variants=variants,
         variant_recipes=recipes,
-        comparisons=tuple(
-            parse_comparison(table, axes, f"{where}: [[comparisons]] {i}")
-            for i, table in enumerate(comparisons, 1)
-        ),
+        comparisons=comparisons,
     )
-    return _with_baseline(_without_clashes(experiment, where), where)
+
+
+def parse_comparison(table: Any, axes: Mapping[str, Sequence[Any]], where: str) -> Comparison:
+    """Check one ``[[comparisons]]`` table.
+
+    Raises:
+        ConfigError: no ``of`` and ``against`` with the same axes and other values of the grid.
+    """
+    if not isinstance(table, dict) or set(table) != {"of", "against"}:
+        raise ConfigError(f"{where}: must be a table with of and against")
+    sides: list[Options] = []
+    for side in ("of", "against"):
+        place = f"{where}: {side}"
+        given = flatten(toml_files.typed(table, side, dict, where), place, axes)
+        for axis, value in given.items():
+            # 1 is 1.0, but not true.
+            same = [
+                own
+                for own in axes[axis]
+                if own == value and isinstance(own, bool) == isinstance(value, bool)
+            ]
+            if not same:
+                close = toml_files.close(value, axes[axis]) if isinstance(value, str) else ""
+                raise ConfigError(f"{place}: no cell has {axis} {value!r}{close}")
+            given[axis] = same[0]
+        sides.append(given)
+    of, against = sides
+    if set(of) != set(against) or not of:
+        raise ConfigError(f"{where}: of and against must name the same axes, at least one")
+    if of == against:
+        raise ConfigError(f"{where}: of and against are the same")
+    return Comparison(of, against)
 
 
 def known_options(tables: Mapping[str, Any], where: str) -> dict[str, tuple[str, str] | None]:
@@ -160,30 +198,56 @@ def known_options(tables: Mapping[str, Any], where: str) -> dict[str, tuple[str,
         ConfigError: a class that cannot be imported.
     """
     known: dict[str, tuple[str, str] | None] = dict.fromkeys(OPTIONS)
-    for key, value in _leaves(tables):
-        chooser = _AXIS_OPTIONS.get(key, ".".join(key.split(".")[-2:]))
-        if chooser in _AXIS_OPTIONS.values() and isinstance(value, str) and ":" in value:
-            kind = OPTIONS[chooser].classes
-            name = admit(kind, value, where=f"{where}: {key}")
-            known |= {o.key: (chooser, name) for o in options_of(kind, name).values()}
+    left: list[tuple[str, Any]] = [("", tables)]
+    while left:
+        key, value = left.pop(0)
+        if isinstance(value, Mapping):
+            left += [(f"{key}.{name}".lstrip("."), inner) for name, inner in value.items()]
+        elif isinstance(value, list):
+            left += [(key, inner) for inner in value]
+        elif isinstance(value, str) and ":" in value:
+            chooser = _AXIS_OPTIONS.get(key, ".".join(key.split(".")[-2:]))
+            if chooser in _AXIS_OPTIONS.values():
+                kind = OPTIONS[chooser].classes
+                name = admit(kind, value, where=f"{where}: {key}")
+                known |= {o.key: (chooser, name) for o in options_of(kind, name).values()}
     return known
 
 
-def _leaves(value: Any, key: str = "") -> Iterator[tuple[str, Any]]:
-    """Every value of nested tables and lists, with its dotted key."""
-    if isinstance(value, Mapping):
-        for name, inner in value.items():
-            yield from _leaves(inner, f"{key}.{name}" if key else name)
-    elif isinstance(value, list):
-        for inner in value:
-            yield from _leaves(inner, key)
-    else:
-        yield key, value
+def parse_options(
+    table: Mapping[str, Any], where: str, known: Collection[str]
+) -> tuple[Options, str | None]:
+    """A table of options, flat, and its ``recipe``.
+
+    Raises:
+        ConfigError: an option that is not ``known``, or a recipe that is no template.
+    """
+    options = {key: value for key, value in table.items() if key != "recipe"}
+    if "recipe" not in table:
+        return flatten(options, where, known), None
+    recipe: str = toml_files.typed(table, "recipe", str, where)
+    try:
+        recipe.format(data="", model="", encoder="", strategy="")
+    except (KeyError, IndexError, ValueError):
+        raise ConfigError(
+            f"{where}: recipe {recipe!r} may hold {{data}}, {{model}}, {{encoder}} and {{strategy}}"
+        ) from None
+    return flatten(options, where, known), recipe
 
 
-def flatten(
-    table: Mapping[str, Any], where: str, known: Collection[str] = OPTIONS.keys()
-) -> Options:
+def _cell_options(
+    table: Mapping[str, Any], where: str, known: Collection[str], axes: Collection[str]
+) -> tuple[Options, str | None]:
+    options, recipe = parse_options(table, where, known)
+    for option in options:
+        if option in axes:
+            raise ConfigError(f"{where}: {option} is an axis of [grid], too")
+        if option in ("data.source", "model.decoder", "model.encoder", "runtime.seed"):
+            raise ConfigError(f"{where}: {option} is what [grid] and seeds are for")
+    return options, recipe
+
+
+def flatten(table: Mapping[str, Any], where: str, known: Collection[str]) -> Options:
     """``{"training": {"lr": 1}}`` as ``{"training.lr": 1}``; all but ``known`` are refused."""
     found: Options = {}
     for key, value in table.items():
@@ -200,30 +264,18 @@ def _head(table: Mapping[str, Any], where: str) -> Options:
     if not table.get("name"):
         raise ConfigError(f"{where}: name is missing")
     head = {key: toml_files.typed(table, key, _HEAD[key], where) for key in table}
-    for key in ("seeds", "bins"):
-        if key in head:
-            head[key] = _whole_numbers(head[key], f"{where}: {key}")
+    for key in head.keys() & {"seeds", "bins"}:
+        values = head[key]
+        if not values or any(type(value) is not int or value < 0 for value in values):
+            raise ConfigError(f"{where}: {key} must be whole numbers from 0 up, not {values}")
+        if len(set(values)) < len(values):
+            raise ConfigError(f"{where}: {key}: a value stands there twice: {values}")
+        head[key] = tuple(values)
     try:
         DegreeBins(head.get("bins", DEFAULT_BINS))
     except ConfigError as error:
         raise ConfigError(f"{where}: {error}") from None
     return head
-
-
-def _whole_numbers(values: Sequence[Any], where: str) -> tuple[int, ...]:
-    if not values or any(type(value) is not int or value < 0 for value in values):
-        raise ConfigError(f"{where} must be whole numbers from 0 up, not {list(values)}")
-    if len(set(values)) < len(values):
-        raise ConfigError(f"{where}: a value stands there twice: {list(values)}")
-    return tuple(values)
-
-
-def _hint_at_quotes(text: str) -> str:
-    """What to do about ``strategy = …`` and ``strategy.threshold = …`` in one table."""
-    grid = re.search(r"^\s*\[grid\](.*?)(?=^\s*\[|\Z)", text, re.MULTILINE | re.DOTALL)
-    lines = rf"^\s*(?:{'|'.join(AXES)})\.\w+(?=\s*=)"
-    found = re.search(lines, grid[1], re.MULTILINE) if grid else None
-    return f". {_quotes(found[0].strip())}" if found else ""
 
 
 def _quotes(option: str) -> str:
@@ -236,107 +288,37 @@ def _quotes(option: str) -> str:
 def _axes(
     grid: dict[str, Any], variants: Mapping[str, Any], where: str, known: Collection[str]
 ) -> dict[str, Any]:
-    given = {axis: grid[axis] for axis in AXES if axis in grid}
-    for axis, value in given.items():
-        if isinstance(value, dict) and value:
-            raise ConfigError(f"{where}: {_quotes(f'{axis}.{next(iter(value))}')}")
-    for axis in ("data", "model", "strategy"):
-        if axis not in given:
+    for axis in AXES:
+        if isinstance(grid.get(axis), dict) and grid[axis]:
+            raise ConfigError(f"{where}: {_quotes(f'{axis}.{next(iter(grid[axis]))}')}")
+        if axis not in grid and axis != "encoder":
             raise ConfigError(f"{where}: the axis {axis!r} is missing")
     others = {key: value for key, value in grid.items() if key not in AXES}
     for key, value in others.items():
         if not isinstance(value, dict) and "." not in key:
             raise ConfigError(f"{where}: unknown axis {key!r}{toml_files.close(key, list(AXES))}")
-    options = flatten(others, where, known)
-    _refuse_machine(options, where)
-    axes = {"encoder": ["lookup"]} | given | options
-    order = [*AXES, *(key for key in axes if key not in AXES)]
+    axes = {axis: grid.get(axis, ["lookup"]) for axis in AXES} | flatten(others, where, known)
     allowed = AXES | {"strategy": (*STRATEGIES, *variants)}
-    return {axis: _values(axes[axis], axis, allowed.get(axis, ()), where) for axis in order}
-
-
-def _refuse_machine(axes: Mapping[str, Any], where: str) -> None:
-    """What says where a training runs would make cells that are one and the same training."""
     for axis in axes:
+        # What says where a training runs would make cells that are one and the same training.
         if axis == "runtime.seed":
             raise ConfigError(f"{where}: {axis} is what seeds are for")
         if axis.startswith("runtime.") and axis != "runtime.precision":
             raise ConfigError(
                 f"{where}: {axis} changes no setting of a model: put it in [settings]"
             )
+    return {axis: _values(axes[axis], axis, allowed.get(axis, ()), where) for axis in axes}
 
 
-def _values(values: Any, axis: str, allowed: Sequence[str], where: str) -> tuple[Any, ...]:
+def _values(values: Any, axis: str, allowed: Collection[str], where: str) -> tuple[Any, ...]:
     if not isinstance(values, list) or not values:
         raise ConfigError(f"{where}: {axis} must be a list with at least one value, not {values!r}")
     for place, value in enumerate(values):
         if axis in AXES and not isinstance(value, str):
             raise ConfigError(f"{where}: {axis} must hold strings, not {value!r}")
         if allowed and value not in allowed and ":" not in value:
-            raise ConfigError(
-                f"{where}: unknown {axis} {value!r}{toml_files.close(value, allowed)}"
-            )
+            close = toml_files.close(value, allowed)
+            raise ConfigError(f"{where}: unknown {axis} {value!r}{close}")
         if value in values[:place]:
             raise ConfigError(f"{where}: {axis} has {value!r} twice")
     return tuple(values)
-
-
-def _table(tables: Mapping[str, Any], key: str, where: str) -> dict[str, Any]:
-    found: dict[str, Any] = toml_files.typed({key: tables.get(key, {})}, key, dict, where)
-    return found
-
-
-def pop_recipe(table: dict[str, Any], where: str) -> str | None:
-    """Take ``recipe`` out of a table of options; ConfigError where it is no template."""
-    if "recipe" not in table:
-        return None
-    recipe: str = toml_files.typed(table, "recipe", str, where)
-    try:
-        recipe.format(data="", model="", encoder="", strategy="")
-    except (KeyError, IndexError, ValueError):
-        raise ConfigError(
-            f"{where}: recipe {recipe!r} may hold {{data}}, {{model}}, {{encoder}} and {{strategy}}"
-        ) from None
-    del table["recipe"]
-    return recipe
-
-
-def _variants(
-    tables: Mapping[str, Any], where: str, known: Collection[str]
-) -> tuple[dict[str, Options], dict[str, str]]:
-    variants, recipes = {}, {}
-    for name in tables:
-        place = f"{where}: [variants.{name}]"
-        options = dict(toml_files.typed(tables, name, dict, place))
-        recipe = pop_recipe(options, place)
-        if recipe is not None:
-            recipes[name] = recipe
-        variants[name] = flatten(options, place, known)
-    return variants, recipes
-
-
-def _without_clashes(experiment: Experiment, where: str) -> Experiment:
-    axes = [axis for axis in experiment.axes if axis not in AXES]
-    places = {f"[variants.{name}]": options for name, options in experiment.variants.items()}
-    places["[settings]"] = experiment.settings
-    for place, options in places.items():
-        for axis in axes:
-            if axis in options:
-                raise ConfigError(f"{where}: {axis} is an axis of [grid] and set in {place}, too")
-    for option in ("data.source", "model.decoder", "model.encoder", "runtime.seed"):
-        if any(option in options for options in places.values()):
-            raise ConfigError(f"{where}: {option} is what [grid] and seeds are for")
-    return experiment
-
-
-def _with_baseline(experiment: Experiment, where: str) -> Experiment:
-    strategies = experiment.axes["strategy"]
-    if experiment.baseline is None:
-        baseline = "standard" if "standard" in strategies else None
-        return replace(experiment, baseline=baseline)
-    if experiment.baseline not in strategies:
-        close = toml_files.close(experiment.baseline, strategies)
-        raise ConfigError(
-            f"{where}: [experiment]: baseline {experiment.baseline!r} is not in the grid{close}"
-        )
-    return experiment

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -39,9 +39,6 @@ Section = TypeVar("Section", TrainingConfig[Never], PretrainConfig[Never])
 _CHOOSERS = [key for key, made in OPTIONS.items() if made.classes]
 Graphs = Callable[[DataConfig], KnowledgeGraph]
 
-# A run's folder, and files called after it, must stay a file's name everywhere.
-_LONGEST = 160
-
 
 @dataclass(frozen=True)
 class Training:
@@ -66,11 +63,6 @@ class Cell:
     axes: Mapping[str, Any]
     seed: int
     training: str
-
-    @property
-    def options(self) -> dict[str, Any]:
-        """The axes that are options."""
-        return {axis: value for axis, value in self.axes.items() if axis not in AXES}
 
 
 @dataclass(frozen=True)
@@ -103,12 +95,23 @@ def make_plan(experiment: Experiment, graphs: Graphs, *, jobs: int = 1) -> Plan:
         for axes in experiment.combinations():
             config = _settled(experiment, axes, seed, graphs, jobs)
             key = digest(config)
-            by_digest.setdefault(key, Training(_name(_labels(axes), seed, key), config))
+            options = [f"{k.rpartition('.')[2]}={v}" for k, v in axes.items() if k not in AXES]
+            model = model_name(axes["encoder"], axes["model"]).replace("+", "_")
+            labels = [slug(axes["data"]), model, axes["strategy"], *options]
+            by_digest.setdefault(key, Training(_name(labels, seed, key), config))
             cells.append(Cell(axes, seed, by_digest[key].name))
     ordered: dict[str, Training] = {}
     for training in list(by_digest.values()):
-        for ready in _with_pretraining(training, by_digest):
-            ordered.setdefault(ready.name, ready)
+        first = pretraining_config(training.config)
+        if first is None:
+            ordered.setdefault(training.name, training)
+            continue
+        key = digest(first)
+        model = model_name(first.model.encoder, first.model.decoder).replace("+", "_")
+        name = _name([slug(first.data.source), model, PRETRAIN], first.runtime.seed, key)
+        needed = by_digest.setdefault(key, Training(name, first))
+        ordered.setdefault(needed.name, needed)
+        ordered.setdefault(training.name, dataclasses.replace(training, needs=needed.name))
     return Plan(experiment, tuple(cells), ordered)
 
 
@@ -119,10 +122,14 @@ def cell_config(experiment: Experiment, axes: Mapping[str, Any], seed: int) -> C
         ConfigError: a value of another type than its option; an unknown recipe.
     """
     strategy = axes["strategy"]
-    template = experiment.variant_recipes.get(strategy, experiment.recipe)
+    template = experiment.variant_recipes.get(strategy) or experiment.recipe
     named = {axis: slug(axes[axis]) for axis in AXES}
     config = Config() if template is None else load_recipe(template.format(**named))
-    options = {**experiment.settings, **_axis_options(axes)}
+    options = experiment.settings | {k: v for k, v in axes.items() if k not in AXES}
+    options |= {"data.source": axes["data"], "model.decoder": axes["model"]}
+    options["model.encoder"] = axes["encoder"]
+    if strategy in STRATEGIES or ":" in strategy:
+        options["strategy.name"] = strategy
     options |= experiment.variants.get(strategy, {})
     where = describe(axes, seed)
     config = set_options(config, {k: options[k] for k in _CHOOSERS if k in options}, where=where)
@@ -221,45 +228,12 @@ def _settled(
         raise ConfigError(text if text.startswith(where) else f"{where}: {text}") from None
 
 
-def _axis_options(axes: Mapping[str, Any]) -> Options:
-    options = {axis: value for axis, value in axes.items() if axis not in AXES}
-    options |= {"data.source": axes["data"], "model.decoder": axes["model"]}
-    options["model.encoder"] = axes["encoder"]
-    if axes["strategy"] in STRATEGIES or ":" in axes["strategy"]:
-        options["strategy.name"] = axes["strategy"]
-    return options
-
-
-def _with_pretraining(training: Training, by_digest: dict[str, Training]) -> Iterator[Training]:
-    config = pretraining_config(training.config)
-    if config is None:
-        yield training
-        return
-    key = digest(config)
-    labels = [slug(config.data.source), *_model_labels(config), PRETRAIN]
-    first = by_digest.setdefault(key, Training(_name(labels, config.runtime.seed, key), config))
-    yield first
-    yield dataclasses.replace(training, needs=first.name)
-
-
-def _labels(axes: Mapping[str, Any]) -> list[str]:
-    encoder = [] if axes["encoder"] == "lookup" else [axes["encoder"]]
-    options = [f"{k.rpartition('.')[2]}={v}" for k, v in axes.items() if k not in AXES]
-    return [slug(str(axes["data"])), *encoder, axes["model"], axes["strategy"], *options]
-
-
-def _model_labels(config: Config) -> list[str]:
-    encoder = [] if config.model.encoder == "lookup" else [config.model.encoder]
-    return [*encoder, config.model.decoder]
-
-
 def _name(labels: list[str], seed: int, key: str) -> str:
-    text = "_".join([*labels, f"s{seed}"])
-    return f"{re.sub(r'[^A-Za-z0-9_.=+-]', '-', text)[:_LONGEST]}-{key[:8]}"
+    # A run's folder, and files called after it, must stay a file's name everywhere.
+    text = re.sub(r"[^A-Za-z0-9_.=+-]", "-", "_".join([*labels, f"s{seed}"]))
+    return f"{text[:160]}-{key[:8]}"
 
 
 def slug(source: str) -> str:
     """The last part of a path without a file's ending; a catalog name is its own."""
-    return (
-        Path(source).name.removesuffix(".tsv").removesuffix(".csv").removesuffix(".txt") or "data"
-    )
+    return re.sub(r"(\.txt)?(\.csv)?(\.tsv)?$", "", Path(source).name) or "data"

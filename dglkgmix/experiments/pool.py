@@ -10,10 +10,9 @@ import threading
 import traceback
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
-from typing import Any
+from typing import Any, NamedTuple
 
 from dglkgmix.allocator import keep_freed_memory
 from dglkgmix.errors import DglkgmixError
@@ -21,8 +20,7 @@ from dglkgmix.errors import DglkgmixError
 Run = Callable[[str], None]
 
 
-@dataclass(frozen=True)
-class Outcome:
+class Outcome(NamedTuple):
     """How a task ended: ``error`` says what went wrong, ``details`` where in the code."""
 
     name: str
@@ -47,45 +45,42 @@ def run_tasks(
 
     An interrupt (Ctrl-C) ends the workers and is passed on.
     """
-    queue = _Queue(needs)
-    yield from _here(queue, run, started) if jobs <= 1 else _elsewhere(queue, run, jobs, started)
-
-
-class _Queue:
-    """Which task may start next."""
-
-    def __init__(self, needs: Mapping[str, str | None]) -> None:
-        self._needs = dict(needs)
-        self._waiting = list(needs)
-        self._ended: dict[str, str | None] = {}
-
-    def __bool__(self) -> bool:
-        return bool(self._waiting)
-
-    def next(self) -> str | None:
-        """A task whose need is met, taken out of the queue; None while all must wait."""
-        for name in self._waiting:
-            need = self._needs[name]
-            if need is None or self._ended.get(need, "") is None:
-                self._waiting.remove(name)
-                return name
-        return None
-
-    def end(self, outcome: Outcome) -> Iterator[Outcome]:
-        """Note an outcome; gives it back with those of the tasks that it leaves without hope."""
-        self._ended[outcome.name] = outcome.error
-        yield outcome
-        if outcome.error is not None:
-            for name in [n for n in self._waiting if self._needs[n] == outcome.name]:
-                self._waiting.remove(name)
-                reason = f"it needs {outcome.name}, which failed: {outcome.error}"
-                yield from self.end(Outcome(name, reason))
-
-
-def _here(queue: _Queue, run: Run, started: Callable[[str], None]) -> Iterator[Outcome]:
-    while (name := queue.next()) is not None:
-        started(name)
-        yield from queue.end(Outcome(name, *_attempt(run, name)))
+    # Forked processes would inherit locks of PyTorch's and DGL's threads.
+    context = multiprocessing.get_context("spawn")
+    waiting = list(needs)
+    succeeded: set[str | None] = {None}
+    running: dict[Any, tuple[str, SpawnProcess]] = {}
+    try:
+        while waiting or running:
+            ended: list[Outcome] = []
+            ready = [name for name in waiting if needs[name] in succeeded]
+            for name in ready[: max(1, jobs) - len(running)]:
+                waiting.remove(name)
+                started(name)
+                if jobs <= 1:
+                    ended.append(Outcome(name, *_attempt(run, name)))
+                    continue
+                # In a process of its own: what a task does to memory or dies of stays with it.
+                ours, theirs = context.Pipe(duplex=False)
+                process = context.Process(target=_serve, args=(theirs, run, name), daemon=True)
+                process.start()
+                theirs.close()
+                running[ours] = (name, process)
+            finished = wait(list(running)) if running else ()
+            ended += [_collect(pipe, *running.pop(pipe)) for pipe in finished]
+            for outcome in ended:  # It grows by the tasks that a failure leaves without hope.
+                yield outcome
+                if outcome.error is None:
+                    succeeded.add(outcome.name)
+                    continue
+                for name in [n for n in waiting if needs[n] == outcome.name]:
+                    waiting.remove(name)
+                    reason = f"it needs {outcome.name}, which failed: {outcome.error}"
+                    ended.append(Outcome(name, reason))
+    finally:
+        for _, process in running.values():
+            process.terminate()
+            process.join()
 
 
 def _attempt(run: Run, name: str) -> tuple[str | None, str]:
@@ -99,29 +94,19 @@ def _attempt(run: Run, name: str) -> tuple[str | None, str]:
     return None, ""
 
 
-def _elsewhere(
-    queue: _Queue, run: Run, jobs: int, started: Callable[[str], None]
-) -> Iterator[Outcome]:
-    """Each task in a process of its own: what it does to memory or dies of stays with it."""
-    # Forked processes would inherit locks of PyTorch's and DGL's threads.
-    context = multiprocessing.get_context("spawn")
-    running: dict[Any, tuple[str, SpawnProcess]] = {}
-    try:
-        while queue or running:
-            while len(running) < jobs and (name := queue.next()) is not None:
-                started(name)
-                ours, theirs = context.Pipe(duplex=False)
-                process = context.Process(target=_serve, args=(theirs, run, name), daemon=True)
-                process.start()
-                theirs.close()
-                running[ours] = (name, process)
-            for connection in wait(list(running)):
-                name, process = running.pop(connection)
-                yield from queue.end(_collect(connection, name, process))
-    finally:
-        for _, process in running.values():
-            process.terminate()
-            process.join()
+def _serve(connection: Connection[Any, Any], run: Run, name: str) -> None:
+    """Do a task and tell how it ended; end at once when the parent does."""
+    keep_freed_memory()
+    parent = multiprocessing.parent_process()
+
+    def end_with_parent() -> None:
+        if parent is not None:
+            parent.join()
+            os._exit(1)
+
+    threading.Thread(target=end_with_parent, daemon=True).start()
+    with suppress(OSError, KeyboardInterrupt):
+        connection.send_bytes(json.dumps(_attempt(run, name)).encode())
 
 
 def _collect(connection: Any, name: str, process: SpawnProcess) -> Outcome:
@@ -135,18 +120,3 @@ def _collect(connection: Any, name: str, process: SpawnProcess) -> Outcome:
         return outcome
     hint = " (killed; was memory short?)" if process.exitcode == -signal.SIGKILL else ""
     return Outcome(name, f"its process ended with status {process.exitcode}{hint}")
-
-
-def _serve(connection: Connection[Any, Any], run: Run, name: str) -> None:
-    """Do a task and tell how it ended; end at once when the parent does."""
-    keep_freed_memory()
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
-    with suppress(OSError, KeyboardInterrupt):
-        connection.send_bytes(json.dumps(_attempt(run, name)).encode())
-
-
-def _end_with(parent: Any) -> None:
-    parent.join()
-    os._exit(1)

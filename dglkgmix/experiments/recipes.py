@@ -9,6 +9,7 @@ exists ``expected`` (test MRR, filtered, both directions) with ``expected_from``
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +17,9 @@ from dglkgmix.config import Config
 from dglkgmix.config.toml import merge
 from dglkgmix.errors import ConfigError, UnknownNameError
 from dglkgmix.experiments import toml_files
-from dglkgmix.paths import read_utf8
+from dglkgmix.paths import path_of, read_utf8
 
 FOLDER = Path(__file__).resolve().parents[1] / "recipes"
-_KEYS = ("about", "expected", "expected_from")
 
 
 @dataclass(frozen=True)
@@ -27,10 +27,10 @@ class Recipe:
     """Settings with a name, and the test MRR that they should reach (``None``: not measured)."""
 
     name: str
-    about: str
-    expected: float | None
-    expected_from: str | None
     config: Config
+    about: str = ""
+    expected: float | None = None
+    expected_from: str | None = None
 
     @property
     def model(self) -> str:
@@ -58,7 +58,27 @@ def model_name(encoder: str, decoder: str) -> str:
 
 def recipe_names() -> list[str]:
     """The packaged recipes, sorted."""
-    return sorted(path.stem for path in FOLDER.glob("*.toml"))
+    return packaged(".")
+
+
+def packaged(kind: str) -> list[str]:
+    """The ``experiments`` or ``spaces`` that come with the package, sorted."""
+    return sorted(path.stem for path in (FOLDER / kind).glob("*.toml"))
+
+
+def packaged_text(kind: str, name: str) -> str:
+    """The text of a file, or of the one of the packaged ``experiments`` or ``spaces`` of that name.
+
+    Raises:
+        ConfigError: no such file, and none of that name in the package.
+    """
+    if name in packaged(kind):
+        return read_utf8(FOLDER / kind / f"{name}.toml")
+    if not name.endswith(".toml") and not path_of(name).exists():
+        what = {"experiments": "experiment", "spaces": "search space"}[kind]
+        close = toml_files.close(name, packaged(kind))
+        raise ConfigError(f"{name}: neither a file nor a packaged {what}{close}")
+    return read_utf8(name)
 
 
 def recipe_text(name: str) -> str:
@@ -84,10 +104,17 @@ def read_recipe(name: str) -> Recipe:
         ConfigError: a file that cannot be read, unknown keys or values of the wrong type.
     """
     tables = toml_files.parse(recipe_text(name), name)
-    head = tables.pop("recipe", {})
-    toml_files.refuse_unknown(head, _KEYS, f"{name}: [recipe]")
+    head, where = tables.pop("recipe", {}), f"{name}: [recipe]"
+    kinds = {"about": str, "expected": float, "expected_from": str}
+    toml_files.refuse_unknown(head, kinds, where)
+    for key in head:
+        toml_files.typed(head, key, kinds[key], where)
+    if ("expected" in head) != ("expected_from" in head):
+        raise ConfigError(f"{where}: expected and expected_from go together")
+    if head.get("expected_from", "paper") not in ("paper", "measured"):
+        raise ConfigError(f'{where}: expected_from must be "paper" or "measured"')
     config = merge(Config(), tables, where=name)
-    return Recipe(Path(name).name.removesuffix(".toml"), config=config, **_head(head, name))
+    return Recipe(Path(name).name.removesuffix(".toml"), config, **head)
 
 
 def load_recipe(name: str) -> Config:
@@ -100,16 +127,17 @@ def all_recipes() -> list[Recipe]:
     return [read_recipe(name) for name in recipe_names()]
 
 
-def _head(head: dict[str, Any], name: str) -> dict[str, Any]:
-    where = f"{name}: [recipe]"
-    kinds: dict[str, type | tuple[type, ...]] = {
-        "about": str,
-        "expected": float,
-        "expected_from": str,
-    }
-    values = {key: toml_files.typed(head, key, kinds[key], where) for key in _KEYS if key in head}
-    if ("expected" in head) != ("expected_from" in head):
-        raise ConfigError(f"{where}: expected and expected_from go together")
-    if values.get("expected_from", "paper") not in ("paper", "measured"):
-        raise ConfigError(f'{where}: expected_from must be "paper" or "measured"')
-    return {"about": "", "expected": None, "expected_from": None} | values
+@cache
+def _paper() -> dict[str, Any]:
+    path = FOLDER / "paper" / "numbers.toml"
+    return toml_files.parse(read_utf8(path), path.name)
+
+
+def paper_numbers(data: str, model: str, strategy: str) -> dict[str, float]:
+    """What the paper reports for one cell of its tables, empty where it has none.
+
+    Keys are those of an account with dots between levels: ``overall.mrr``, ``bins.low.mrr``,
+    ``ece.low``, ``distances.head``. Fractions. ``strategy`` is a strategy's name, or ``swa`` or
+    ``augmentation`` for the rows of the paper's ablation.
+    """
+    return dict(_paper().get(data, {}).get(model, {}).get(strategy, {}))

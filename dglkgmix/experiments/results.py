@@ -29,6 +29,7 @@ Keys (``docs`` repeat them, tests check them):
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -40,9 +41,8 @@ from dglkgmix.evaluation.seeds import over_seeds
 from dglkgmix.evaluation.significance import compare, mrr_intervals
 from dglkgmix.experiments.execute import RUNS, Job
 from dglkgmix.experiments.grid import AXES
-from dglkgmix.experiments.paper import paper_numbers
 from dglkgmix.experiments.plan import Cell, Plan, slug
-from dglkgmix.experiments.recipes import model_name
+from dglkgmix.experiments.recipes import model_name, paper_numbers
 from dglkgmix.kg.degrees import DegreeBins
 from dglkgmix.runs.run import Run
 from dglkgmix.training.stages import PRETRAIN
@@ -73,14 +73,19 @@ class Results:
         self._plan, self._job = plan, job
         self._bins = DegreeBins(plan.experiment.bins)
         self._summaries: dict[str, dict[str, Any]] = {}
-        self._tables: dict[str, RankTable] = {}
-        self._tests: dict[tuple[tuple[str, ...], tuple[str, ...]], dict[str, Any]] = {}
-        self._intervals: dict[tuple[str, ...], dict[str, Any]] = {}
+        self._table = cache(self._read_table)
+        self._compared = cache(
+            lambda a, b: compare([*map(self._table, a)], [*map(self._table, b)], self._bins)
+        )
+        self._intervals = cache(lambda names: mrr_intervals([*map(self._table, names)], self._bins))
 
     def collect(self, failures: Mapping[str, str]) -> dict[str, Any]:
         """Everything so far. ``failures`` maps trainings that failed to what went wrong."""
         experiment = self._plan.experiment
+        axes = experiment.combinations()
         cells = [self._cell(cell, failures) for cell in self._plan.cells]
+        pairs = [(own, c.partner(own)) for c in experiment.comparisons for own in axes]
+        tests = [(own, other, self._test(own, other)) for own, other in pairs if other is not None]
         states = [cell["state"] for cell in cells]
         return {
             "experiment": experiment.name,
@@ -91,8 +96,12 @@ class Results:
             "bin_names": list(self._bins.names),
             "baseline": experiment.baseline,
             "counts": {s: states.count(s) for s in ("done", "failed", "pending")},
-            "groups": [self._group(axes) for axes in experiment.combinations()],
-            "comparisons": self._comparisons(),
+            "groups": [self._group(own) for own in axes],
+            "comparisons": [
+                _named(own)
+                | {"against": _named(other), "seeds": test["seeds"] if test else [], "test": test}
+                for own, other, test in tests
+            ],
             "cells": cells,
         }
 
@@ -110,29 +119,40 @@ class Results:
         state = "done" if summary else "failed" if error else "pending"
         found = _named(cell.axes) | {"seed": cell.seed, "state": state, "error": error}
         found["run"] = f"{RUNS}/{cell.training}"
-        if summary is None:
-            return found
-        found |= {key: summary[key] for key in _OF_CELL}
-        found["mrr"] = summary["account"] and summary["account"]["overall"]["mrr"]
-        return found | {"budget": self._budget(cell.training)}
+        if summary is not None:
+            found |= {key: summary[key] for key in _OF_CELL}
+            found["mrr"] = summary["account"] and summary["account"]["overall"]["mrr"]
+            found["budget"] = self._budget(cell.training)
+        return found
 
     def _group(self, axes: Mapping[str, Any]) -> dict[str, Any]:
         cells = self._done(axes)
-        summaries = [self._summaries[cell.training] for cell in cells]
-        accounts = [s["account"] for s in summaries]
-        paper = paper_numbers(
-            slug(axes["data"]), model_name(axes["encoder"], axes["model"]), axes["strategy"]
-        )
+        names = [cell.training for cell in cells]
+        summaries = [self._summaries[name] for name in names]
+
+        def together(key: str) -> Any:
+            """Means and deviations; None where there is nothing, or nothing to measure."""
+            found = [{key: s[key]} for s in summaries if s[key] is not None]
+            return over_seeds(found)[key] if found else None
+
+        intervals = None
+        if names and summaries[0]["account"] is not None:
+            found = self._intervals(tuple(names))
+            intervals = {k: None if v is None else list(v) for k, v in found.items()}
+        baseline, strategy = self._plan.experiment.baseline, axes["strategy"]
+        alone = baseline is None or strategy == baseline
+        model = model_name(axes["encoder"], axes["model"])
+        paper = paper_numbers(slug(axes["data"]), model, strategy)
         return _named(axes) | {
             "seeds": [cell.seed for cell in cells],
-            "account": _over_seeds(accounts),
-            "valid_mrr": _spread([s["valid_mrr"] for s in summaries]),
-            "valid_bins": _over_seeds([s["valid_bins"] for s in summaries]),
+            "account": together("account"),
+            "valid_mrr": together("valid_mrr"),
+            "valid_bins": together("valid_bins"),
             "probabilities": all(s["probabilities"] for s in summaries) if summaries else None,
-            "distances": _over_seeds([s["distances"] for s in summaries]),
-            "budget": _mean_budget([self._budget(cell.training) for cell in cells]),
-            "intervals": self._interval([cell.training for cell in cells]),
-            "test": self._against_baseline(axes),
+            "distances": together("distances"),
+            "budget": _mean_budget([self._budget(name) for name in names]),
+            "intervals": intervals,
+            "test": None if alone else self._test(axes, {**axes, "strategy": baseline}),
             "paper": paper if len(axes) == len(AXES) else {},
         }
 
@@ -147,83 +167,32 @@ class Results:
         first = None if needs is None else self._summary(needs)
         if first is None:
             return own
-        stages: Mapping[str, Mapping[str, Any]] = first["budget"]
-        shared = {key: sum(stage[key] for stage in stages.values()) for key in ("steps", "seconds")}
-        return {PRETRAIN: shared} | own
-
-    def _interval(self, names: Sequence[str]) -> dict[str, Any] | None:
-        key = tuple(names)
-        if not names or self._summaries[names[0]]["account"] is None:
-            return None
-        if key not in self._intervals:
-            found = mrr_intervals([self._table(name) for name in names], self._bins)
-            self._intervals[key] = {k: None if v is None else list(v) for k, v in found.items()}
-        return self._intervals[key]
-
-    def _comparisons(self) -> list[dict[str, Any]]:
-        experiment = self._plan.experiment
-        pairs = [
-            (axes, other)
-            for comparison in experiment.comparisons
-            for axes in experiment.combinations()
-            if (other := comparison.partner(axes)) is not None
-        ]
-        found = []
-        for axes, other in pairs:
-            test = self._test(axes, other)
-            both = {"seeds": test["seeds"] if test else [], "test": test}
-            found.append(_named(axes) | {"against": _named(other)} | both)
-        return found
-
-    def _against_baseline(self, axes: Mapping[str, Any]) -> dict[str, Any] | None:
-        baseline = self._plan.experiment.baseline
-        if baseline is None or axes["strategy"] == baseline:
-            return None
-        return self._test(axes, {**axes, "strategy": baseline})
+        return {PRETRAIN: _total(first["budget"])} | own
 
     def _test(self, axes: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any] | None:
         """One setting against another, over the seeds that both have; None where there is none."""
         ours = {c.seed: c.training for c in self._done(axes)}
         theirs = {c.seed: c.training for c in self._done(other)}
         both = [seed for seed in ours if seed in theirs]
-        key = (tuple(theirs[s] for s in both), tuple(ours[s] for s in both))
-        if not both or any(self._summaries[name]["account"] is None for name in key[0] + key[1]):
+        names = (tuple(theirs[s] for s in both), tuple(ours[s] for s in both))
+        if not both or any(self._summaries[n]["account"] is None for n in (*names[0], *names[1])):
             return None
-        if key not in self._tests:
-            first, second = ([self._table(name) for name in names] for names in key)
-            self._tests[key] = compare(first, second, self._bins) | {"seeds": both}
-        return self._tests[key]
+        return self._compared(*names) | {"seeds": both}
 
-    def _table(self, name: str) -> RankTable:
-        if name not in self._tables:
-            path = self._job.out / RUNS / name
-            try:
-                self._tables[name] = Run.open(path).rank_table("test")
-            except CheckpointError as error:
-                raise CheckpointError(
-                    f"{str(error).partition('. Restore it')[0]}. Remove the folder {path}, and the "
-                    "same command trains it anew"
-                ) from None
-        return self._tables[name]
+    def _read_table(self, name: str) -> RankTable:
+        path = self._job.out / RUNS / name
+        try:
+            return Run.open(path).rank_table("test")
+        except CheckpointError as error:
+            raise CheckpointError(
+                f"{str(error).partition('. Restore it')[0]}. Remove the folder {path}, and the "
+                "same command trains it anew"
+            ) from None
 
 
 def _named(axes: Mapping[str, Any]) -> dict[str, Any]:
     options = {axis: value for axis, value in axes.items() if axis not in AXES}
     return {axis: axes[axis] for axis in AXES} | {"options": options}
-
-
-def _over_seeds(trees: Sequence[dict[str, Any] | None]) -> dict[str, Any] | None:
-    """Means and deviations; None where there is nothing, or nothing to measure."""
-    found = [tree for tree in trees if tree is not None]
-    return over_seeds(found) if found else None
-
-
-def _spread(values: Sequence[float | None]) -> dict[str, Any] | None:
-    numbers = [value for value in values if value is not None]
-    if not numbers:
-        return None
-    sd = float(np.std(numbers, ddof=1)) if len(numbers) > 1 else None
-    return {"mean": float(np.mean(numbers)), "sd": sd, "seeds": len(numbers)}
 
 
 def _mean_budget(budgets: Sequence[Mapping[str, Mapping[str, Any]]]) -> dict[str, Any] | None:
@@ -236,5 +205,8 @@ def _mean_budget(budgets: Sequence[Mapping[str, Mapping[str, Any]]]) -> dict[str
         }
         for stage in dict.fromkeys(stage for budget in budgets for stage in budget)
     }
-    total = {key: sum(stage[key] for stage in stages.values()) for key in ("steps", "seconds")}
-    return total | {"stages": stages}
+    return _total(stages) | {"stages": stages}
+
+
+def _total(stages: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    return {key: sum(stage[key] for stage in stages.values()) for key in ("steps", "seconds")}

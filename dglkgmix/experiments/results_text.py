@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from dglkgmix.evaluation.metrics import METRICS
@@ -12,8 +12,6 @@ from dglkgmix.experiments.recipes import model_name
 from dglkgmix.kg.degrees import readable
 from dglkgmix.training.stages import PRETRAIN
 
-# Narrow columns must not part a mean from its deviation.
-_PLUS_MINUS = "\u00a0±\u00a0"
 _HOW_TESTED = (
     "Difference in MRR, 95 % bootstrap interval over test triples, p-value of a paired t-test; "
     "p-values of the bins are Holm-corrected, intervals are not."
@@ -25,19 +23,34 @@ _NO_PROBABILITIES = (
 _COMPARISONS, _CALIBRATION = "Comparisons", "Calibration error over degree bins"
 _SCALING = "Probabilities before and after scaling"
 Row = Mapping[str, Any]
-Cell = Callable[[Row], str]
-Columns = dict[str, Cell]
-Tables = dict[str, tuple[Sequence[Row], Columns]]
-_BUDGET: dict[str, Callable[[float | None], str]] = {
-    "steps": lambda value: "" if value is None else f"{value:,.0f}",
-    "seconds": lambda value: "" if value is None else f"{value:,.1f}",
-}
+Columns = dict[str, Callable[[Row], str]]
 
 
 def to_csv(results: Row) -> str:
     """One line a group; numbers unrounded, empty where there is nothing."""
-    groups = [group for group in results["groups"] if group["seeds"]]
-    lines = [_csv_line(group, results["bin_names"]) for group in groups]
+    bins = results["bin_names"]
+    lines = []
+    for group in (group for group in results["groups"] if group["seeds"]):
+        line = {key: group[key] for key in ("data", "model", "encoder", "strategy")}
+        line |= group["options"] | {"seeds": " ".join(map(str, group["seeds"]))}
+        places: dict[str, tuple[str, ...]] = {"valid_mrr": ("valid_mrr",)}
+        places |= {name: ("account", "overall", name) for name in (*METRICS, "amri")}
+        places |= {f"valid_mrr_{name}": ("valid_bins", name) for name in bins}
+        places |= {f"mrr_{name}": ("account", "bins", name, "mrr") for name in bins}
+        places |= {f"ece_{name}": ("account", "ece", name) for name in ("overall", *bins)}
+        places |= {f"distance_{side}": ("distances", side) for side in ("head", "relation")}
+        for column, path in places.items():
+            shown = group["probabilities"] or not column.startswith("ece_")
+            found = (_at(group, path) if shown else None) or {"mean": None, "sd": None}
+            line |= {column: found["mean"], f"{column}_sd": found["sd"]}
+        tests = group["test"] or {"overall": None, "bins": {}, "seeds": ()}
+        of_bins = {"overall": tests["overall"], **{name: tests["bins"].get(name) for name in bins}}
+        for name, test in of_bins.items():
+            for key in ("difference", "ci_low", "ci_high", "p_value"):
+                line[f"{key}_{name}"] = _at(test, ("mrr", key))
+        line["test_seeds"] = " ".join(map(str, tests["seeds"]))
+        line |= {key: group["budget"][key] for key in ("steps", "seconds")}
+        lines.append(line | {f"paper {key}": value for key, value in group["paper"].items()})
     buffer = io.StringIO()
     columns = list(dict.fromkeys(key for line in lines for key in line))
     writer = csv.DictWriter(buffer, columns, lineterminator="\n")
@@ -48,10 +61,26 @@ def to_csv(results: Row) -> str:
 
 def to_markdown(results: Row) -> str:
     """Tables: overall, by bin, against the baseline, calibration, distances and budget."""
-    parts = [f"# {_escape(results['experiment'])}", _escape(results["about"]), _state(results)]
+    counts, cells = results["counts"], results["cells"]
+    states = [f"{counts['done']} of {len(cells)} cells done"]
+    states += [f"{counts[state]} {state}" for state in ("failed", "pending") if counts[state]]
+    parts = [f"# {_escape(results['experiment'])}", _escape(results["about"])]
+    parts.append(", ".join(states) + ".")
+    odd = any(group["account"] and not group["probabilities"] for group in results["groups"])
     for title, table in tables(results).items():
-        parts += [f"## {title}", *_notes(title, results), table]
-    parts += _failures(results["cells"])
+        parts.append(f"## {title}")
+        if title.startswith("Against") or title == _COMPARISONS:
+            parts.append(_HOW_TESTED)
+        if title in (_CALIBRATION, _SCALING) and odd:
+            parts.append(_NO_PROBABILITIES)
+        parts.append(table)
+    failed = []
+    for cell in (cell for cell in cells if cell["state"] == "failed"):
+        options = [f"{option} = {value}" for option, value in cell["options"].items()]
+        title = _escape(", ".join([*_names(cell), *options]))
+        failed.append(f"- {title}, seed {cell['seed']}: {_escape(cell['error'])}")
+    if failed:
+        parts += ["## Failed", "\n".join(failed)]
     if results["finding"]:
         parts += ["## The paper's finding", _escape(results["finding"])]
     note = f"Fractions; mean ± standard deviation over seeds. dglkgmix {results['version']}."
@@ -63,80 +92,63 @@ def tables(results: Row) -> dict[str, str]:
     groups = [group for group in results["groups"] if group["seeds"]]
     if not groups:
         return {}
-    found = {
-        **_accuracy(groups, results["bin_names"]),
-        **_significance(groups, results),
-        **_probabilities(groups, results["bin_names"]),
+    bins = {readable(name): name for name in results["bin_names"]}
+    measured = [group for group in groups if group["account"] is not None]
+    metrics = {"MRR": "mrr", "Hits@1": "hits@1", "Hits@10": "hits@10"}
+    overall = {
+        "valid MRR": _cell("valid_mrr"),
+        **_beside(groups, {k: ("account", "overall", m) for k, m in metrics.items()}),
+        "queries": _cell(
+            "account",
+            "overall",
+            "queries",
+            show=lambda found: "–" if found is None else f"{found['mean']:,.0f}",
+        ),
+    }
+    by_bin = {label: ("account", "bins", name, "mrr") for label, name in bins.items()}
+    tests = {"overall": _cell("test", "overall", "mrr", show=_test)}
+    tests |= {label: _cell("test", "bins", name, "mrr", show=_test) for label, name in bins.items()}
+    errors = {
+        label: ("account", "ece", name) for label, name in {"overall": "overall", **bins}.items()
+    }
+    scaled = {
+        f"{label}, {when}": _cell("account", "calibration", when, key, needs=needs)
+        for label, key in (("ECE", "ece"), ("Brier", "brier"), ("log loss", "log_loss"))
+        for when, needs in (("before", "probabilities"), ("after", None))
+    }
+    distances = {"heads": ("distances", "head"), "relations": ("distances", "relation")}
+    found: dict[str, tuple[Sequence[Row], Columns]] = {
+        "Overall": (groups, overall),
+        "MRR by tail-relation degree": (measured, _beside(groups, by_bin)),
+        "Validation MRR by tail-relation degree": (
+            [group for group in groups if group["valid_bins"] is not None],
+            {label: _cell("valid_bins", name) for label, name in bins.items()},
+        ),
+        f"Against {_escape(results['baseline'] or '')}": (
+            [{**g, "seeds": g["test"]["seeds"]} for g in groups if g["test"] is not None],
+            tests,
+        ),
+        _COMPARISONS: (
+            [pair for pair in results["comparisons"] if pair["test"] is not None],
+            {"against": _against, **tests},
+        ),
+        _CALIBRATION: (
+            measured if any(group["probabilities"] for group in measured) else [],
+            _beside(groups, errors, needs="probabilities"),
+        ),
+        _SCALING: ([g for g in measured if g["account"]["calibration"] is not None], scaled),
         "Mean embedding distance": (
             groups if any(group["distances"] for group in groups) else [],
-            _beside(
-                groups, {"heads": ("distances", "head"), "relations": ("distances", "relation")}
-            ),
+            _beside(groups, distances),
         ),
         "Budget": (groups, _budget(groups)),
     }
     return {title: _table(rows, columns) for title, (rows, columns) in found.items() if rows}
 
 
-def _accuracy(groups: Sequence[Row], bins: Sequence[str]) -> Tables:
-    metrics = {"MRR": "mrr", "Hits@1": "hits@1", "Hits@10": "hits@10"}
-    overall = {
-        "valid MRR": _cell("valid_mrr"),
-        **_beside(groups, {k: ("account", "overall", m) for k, m in metrics.items()}),
-        "queries": _cell("account", "overall", "queries", show=_count),
-    }
-    by_bin = {readable(name): ("account", "bins", name, "mrr") for name in bins}
-    return {
-        "Overall": (groups, overall),
-        "MRR by tail-relation degree": (_measured(groups), _beside(groups, by_bin)),
-        "Validation MRR by tail-relation degree": (
-            [group for group in groups if group["valid_bins"] is not None],
-            {readable(name): _cell("valid_bins", name) for name in bins},
-        ),
-    }
-
-
-def _significance(groups: Sequence[Row], results: Row) -> Tables:
-    tests = {"overall": _cell("test", "overall", "mrr", show=_test)}
-    for name in results["bin_names"]:
-        tests[readable(name)] = _cell("test", "bins", name, "mrr", show=_test)
-    tested = [{**g, "seeds": g["test"]["seeds"]} for g in groups if g["test"] is not None]
-    compared = [pair for pair in results["comparisons"] if pair["test"] is not None]
-    return {
-        f"Against {_escape(results['baseline'] or '')}": (tested, tests),
-        _COMPARISONS: (compared, {"against": _against, **tests}),
-    }
-
-
-def _probabilities(groups: Sequence[Row], bins: Sequence[str]) -> Tables:
-    accounts = _measured(groups)
-    errors = {readable(name): ("account", "ece", name) for name in ("overall", *bins)}
-    scaled = {
-        f"{label}, {when}": _cell("account", "calibration", when, key, needs=needs)
-        for label, key in (("ECE", "ece"), ("Brier", "brier"), ("log loss", "log_loss"))
-        for when, needs in (("before", "probabilities"), ("after", None))
-    }
-    return {
-        _CALIBRATION: (
-            accounts if any(group["probabilities"] for group in accounts) else [],
-            _beside(groups, errors, needs="probabilities"),
-        ),
-        _SCALING: ([g for g in accounts if g["account"]["calibration"] is not None], scaled),
-    }
-
-
-def _measured(groups: Sequence[Row]) -> list[Row]:
-    return [group for group in groups if group["account"] is not None]
-
-
-def _notes(title: str, results: Row) -> list[str]:
-    if title.startswith("Against") or title == _COMPARISONS:
-        return [_HOW_TESTED]
-    odd = any(group["account"] and not group["probabilities"] for group in results["groups"])
-    return [_NO_PROBABILITIES] if title in (_CALIBRATION, _SCALING) and odd else []
-
-
-def _cell(*path: str, show: Callable[[Any], str] | None = None, needs: str | None = None) -> Cell:
+def _cell(
+    *path: str, show: Callable[[Any], str] | None = None, needs: str | None = None
+) -> Callable[[Row], str]:
     """The value at a path of a group; none where the group has not what it ``needs``."""
     write = show or _mean
     return lambda group: write(_at(group, path) if needs is None or group[needs] else None)
@@ -151,7 +163,7 @@ def _beside(
         columns[label] = _cell(*path, needs=needs)
         key = ".".join(path).removeprefix("account.")
         if any(key in group["paper"] for group in groups):
-            columns[f"{label} (paper)"] = _cell("paper", key, show=_number)
+            columns[f"{label} (paper)"] = _cell("paper", key, show=_number(".4g"))
     return columns
 
 
@@ -165,27 +177,14 @@ def _against(pair: Row) -> str:
 def _budget(groups: Sequence[Row]) -> Columns:
     found = dict.fromkeys(stage for group in groups for stage in group["budget"]["stages"])
     stages = sorted(found, key=lambda stage: stage != PRETRAIN)
-    columns = {key: _cell("budget", key, show=show) for key, show in _BUDGET.items()}
-    for stage in stages if len(stages) > 1 else ():
-        for key, show in _BUDGET.items():
-            columns[f"{stage}: {key}"] = _cell("budget", "stages", stage, key, show=show)
-    return columns
-
-
-def _state(results: Row) -> str:
-    counts = results["counts"]
-    parts = [f"{counts['done']} of {len(results['cells'])} cells done"]
-    parts += [f"{counts[state]} {state}" for state in ("failed", "pending") if counts[state]]
-    return ", ".join(parts) + "."
-
-
-def _failures(cells: Iterable[Row]) -> list[str]:
-    failed = [cell for cell in cells if cell["state"] == "failed"]
-    lines = []
-    for cell in failed:
-        title = ", ".join([*_names(cell), *(f"{k} = {v}" for k, v in cell["options"].items())])
-        lines.append(f"- {_escape(title)}, seed {cell['seed']}: {_escape(cell['error'])}")
-    return ["## Failed", "\n".join(lines)] if failed else []
+    paths: dict[str, tuple[str, ...]] = {"": ("budget",)}
+    if len(stages) > 1:
+        paths |= {f"{stage}: ": ("budget", "stages", stage) for stage in stages}
+    return {
+        f"{label}{key}": _cell(*path, key, show=_number(form))
+        for label, path in paths.items()
+        for key, form in (("steps", ",.0f"), ("seconds", ",.1f"))
+    }
 
 
 def _table(groups: Sequence[Row], columns: Columns) -> str:
@@ -217,16 +216,14 @@ def _at(tree: Any, path: Sequence[str]) -> Any:
 def _mean(value: Any) -> str:
     if value is None:
         return "–"
-    spread = "" if value["sd"] is None else f"{_PLUS_MINUS}{value['sd']:.4f}"
+    # Narrow columns must not part a mean from its deviation.
+    spread = "" if value["sd"] is None else f"\u00a0±\u00a0{value['sd']:.4f}"
     return f"{value['mean']:.4f}{spread}"
 
 
-def _count(value: Row | None) -> str:
-    return "–" if value is None else f"{value['mean']:,.0f}"
-
-
-def _number(value: float | None) -> str:
-    return "" if value is None else f"{value:.4g}"
+def _number(form: str) -> Callable[[float | None], str]:
+    """Writes a number, and nothing where there is none."""
+    return lambda value: "" if value is None else format(value, form)
 
 
 def _test(found: Row) -> str:
@@ -242,32 +239,3 @@ def _escape(text: str) -> str:
     for sign in "\\`*_{}[]<>|#":
         text = text.replace(sign, "\\" + sign)
     return text.replace("\n", " ")
-
-
-def _csv_line(group: Row, bins: Sequence[str]) -> dict[str, Any]:
-    line = {"data": group["data"], "model": group["model"], "encoder": group["encoder"]}
-    line |= {"strategy": group["strategy"], **group["options"]}
-    line |= {"seeds": " ".join(map(str, group["seeds"])), **_pair("valid_mrr", group["valid_mrr"])}
-    for metric in (*METRICS, "amri"):
-        line |= _pair(metric, _at(group["account"], ("overall", metric)))
-    for name in bins:
-        line |= _pair(f"valid_mrr_{name}", _at(group["valid_bins"], (name,)))
-    for name in bins:
-        line |= _pair(f"mrr_{name}", _at(group["account"], ("bins", name, "mrr")))
-    for name in ("overall", *bins):
-        error = _at(group["account"], ("ece", name))
-        line |= _pair(f"ece_{name}", error if group["probabilities"] else None)
-    for key in ("head", "relation"):
-        line |= _pair(f"distance_{key}", _at(group["distances"], (key,)))
-    for name, path in [("overall", ("overall",)), *((n, ("bins", n)) for n in bins)]:
-        found = _at(group["test"], (*path, "mrr"))
-        for key in ("difference", "ci_low", "ci_high", "p_value"):
-            line[f"{key}_{name}"] = None if found is None else found[key]
-    line["test_seeds"] = " ".join(map(str, (group["test"] or {"seeds": []})["seeds"]))
-    line |= {key: group["budget"][key] for key in ("steps", "seconds")}
-    return line | {f"paper {key}": value for key, value in group["paper"].items()}
-
-
-def _pair(name: str, value: Any) -> dict[str, Any]:
-    found = value or {"mean": None, "sd": None}
-    return {name: found["mean"], f"{name}_sd": found["sd"]}

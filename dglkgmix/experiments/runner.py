@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 import os
@@ -14,7 +15,7 @@ from dglkgmix.atomic import storage_errors
 from dglkgmix.errors import CheckpointError
 from dglkgmix.experiments.execute import RUNS, Job
 from dglkgmix.experiments.plan import Plan
-from dglkgmix.experiments.pool import Outcome, run_tasks
+from dglkgmix.experiments.pool import run_tasks
 from dglkgmix.experiments.results import Results
 from dglkgmix.experiments.results_text import to_csv, to_markdown
 from dglkgmix.files import LOCK, lock_folder, write_atomic
@@ -56,43 +57,30 @@ def run_experiment(
     with _locked(out):
         write_atomic(out / SOURCE, text.encode())
         (out / RUNS).mkdir(exist_ok=True)
-        return _fill(plan, job, jobs, say)
-
-
-def left(plan: Plan, job: Job) -> list[str]:
-    """The trainings that are not finished yet, in order."""
-    return [name for name in plan.trainings if job.summary(name) is None]
-
-
-def _fill(plan: Plan, job: Job, jobs: int, say: Say) -> dict[str, Any]:
-    results, failures = Results(plan, job), dict[str, str]()
-    todo = left(plan, job)
-    needs = {n: plan.trainings[n].needs for n in todo}
-    needs = {name: need if need in needs else None for name, need in needs.items()}
-    found = _write(results, failures, job.out)
-    count = 0
-
-    def started(name: str) -> None:
-        nonlocal count
-        count += 1
-        say(f"[{count}/{len(todo)}] {name}")
-
-    for outcome in run_tasks(needs, job, jobs=jobs, started=started):
-        _note(outcome, failures, job.out, say)
-        found = _write(results, failures, job.out)
-    return found
-
-
-def _note(outcome: Outcome, failures: dict[str, str], out: Path, say: Say) -> None:
-    log = out / FAILURES / f"{outcome.name}.txt"
-    if outcome.error is None:
-        log.unlink(missing_ok=True)
-        return
-    failures[outcome.name] = outcome.error
-    say(f"FAILED {outcome.name}: {outcome.error}")
-    if outcome.details:
-        log.parent.mkdir(exist_ok=True)
-        write_atomic(log, outcome.details.encode())
+        results, failures = Results(plan, job), dict[str, str]()
+        todo = [name for name in plan.trainings if job.summary(name) is None]
+        needs = {name: plan.trainings[name].needs for name in todo}
+        needs = {name: need if need in needs else None for name, need in needs.items()}
+        found = _write(results, failures, out)
+        count = itertools.count(1)
+        tasks = run_tasks(
+            needs,
+            job,
+            jobs=jobs,
+            started=lambda name: say(f"[{next(count)}/{len(todo)}] {name}"),
+        )
+        for name, error, details in tasks:
+            log = out / FAILURES / f"{name}.txt"
+            if error is None:
+                log.unlink(missing_ok=True)
+            else:
+                failures[name] = error
+                say(f"FAILED {name}: {error}")
+            if details:
+                log.parent.mkdir(exist_ok=True)
+                write_atomic(log, details.encode())
+            found = _write(results, failures, out)
+        return found
 
 
 def _write(results: Results, failures: dict[str, str], out: Path) -> dict[str, Any]:

@@ -10,35 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 from dglkgmix.config import Config
 from dglkgmix.config.checks import validate_alone
 from dglkgmix.config.toml import set_option
 from dglkgmix.errors import ConfigError
 from dglkgmix.experiments import toml_files
-from dglkgmix.experiments.grid import Options, flatten, known_options, pop_recipe
-from dglkgmix.experiments.recipes import FOLDER
-from dglkgmix.paths import path_of, read_utf8
-
-_RANGE = ("low", "high", "log", "step")
-
-
-class Suggests(Protocol):
-    """What a space asks of an Optuna trial."""
-
-    def suggest_categorical(self, name: str, choices: list[Any]) -> Any:
-        """One of ``choices``."""
-
-    def suggest_int(
-        self, name: str, low: int, high: int, *, step: int = 1, log: bool = False
-    ) -> int:
-        """A whole number from ``low`` to ``high``."""
-
-    def suggest_float(
-        self, name: str, low: float, high: float, *, step: float | None = None, log: bool = False
-    ) -> float:
-        """A number from ``low`` to ``high``."""
+from dglkgmix.experiments.grid import Options, flatten, known_options, parse_options
 
 
 @dataclass(frozen=True)
@@ -50,6 +29,11 @@ class Range:
     log: bool = False
     step: float | None = None
 
+    @property
+    def whole(self) -> bool:
+        """Whether only whole numbers are meant: both ends are."""
+        return isinstance(self.low, int) and isinstance(self.high, int)
+
 
 @dataclass(frozen=True)
 class Space:
@@ -59,28 +43,18 @@ class Space:
     choices: dict[str, list[Any] | Range]
     recipe: str | None = None
 
-    def suggest(self, trial: Suggests) -> Options:
-        """A value for each option that is searched over."""
-        return {option: _suggest(trial, option, choice) for option, choice in self.choices.items()}
-
-
-def space_text(name: str) -> str:
-    """The text of a space file, or of the packaged space called ``name``.
-
-    Raises:
-        ConfigError: no such file, and no packaged space of that name.
-    """
-    if name in packaged_spaces():
-        return read_utf8(FOLDER / "spaces" / f"{name}.toml")
-    if not name.endswith(".toml") and not path_of(name).exists():
-        close = toml_files.close(name, packaged_spaces())
-        raise ConfigError(f"{name}: neither a file nor a packaged search space{close}")
-    return read_utf8(name)
-
-
-def packaged_spaces() -> list[str]:
-    """The search spaces that come with the package, sorted."""
-    return sorted(path.stem for path in (FOLDER / "spaces").glob("*.toml"))
+    def suggest(self, trial: Any) -> Options:
+        """A value for each option that is searched over, asked of an Optuna trial."""
+        found: Options = {}
+        for option, choice in self.choices.items():
+            if isinstance(choice, list):
+                found[option] = trial.suggest_categorical(option, choice)
+                continue
+            suggest, step = trial.suggest_float, choice.step
+            if choice.whole:
+                suggest, step = trial.suggest_int, int(step or 1)
+            found[option] = suggest(option, choice.low, choice.high, step=step, log=choice.log)
+        return found
 
 
 def parse_space(text: str, where: str = "space") -> Space:
@@ -94,71 +68,49 @@ def parse_space(text: str, where: str = "space") -> Space:
     toml_files.refuse_unknown(tables, ("settings", "space"), where)
     if not tables.get("space"):
         raise ConfigError(f"{where}: the table [space] is missing or empty")
-    settings = dict(toml_files.typed({"s": tables.get("settings", {})}, "s", dict, where))
-    recipe = pop_recipe(settings, f"{where}: [settings]")
     known = known_options(tables, where)
-    fixed = flatten(settings, f"{where}: [settings]", known)
+    tables = {"settings": {}} | tables
+    settings = toml_files.typed(tables, "settings", dict, where)
+    fixed, recipe = parse_options(settings, f"{where}: [settings]", known)
     place = f"{where}: [space]"
-    options = flatten(toml_files.typed(tables, "space", dict, where), place, known)
-    choices = {
-        option: _choice(option, value, place, known[option]) for option, value in options.items()
-    }
-    for option in choices:
+    choices = flatten(toml_files.typed(tables, "space", dict, where), place, known)
+    for option, value in choices.items():
         if option in fixed:
             raise ConfigError(f"{where}: {option} is in [settings] and in [space]")
+        values = value
+        if isinstance(value, dict):
+            choices[option] = found = _range(value, f"{place}: {option}")
+            values = (found.low, found.high)
+        elif not isinstance(value, list) or not value:
+            raise ConfigError(
+                f"{place}: {option} must be a list of values or a range "
+                f"{{ low = …, high = … }}, not {value!r}"
+            )
+        # Refused now is what every trial with the value would be refused for.
+        chooser = known[option]
+        base = Config() if chooser is None else set_option(Config(), *chooser)
+        for one in values:
+            config = set_option(base, option, one, where=place)
+            try:
+                validate_alone(config)
+            except ConfigError as error:
+                raise ConfigError(f"{place}: {error}") from None
     return Space(fixed, choices, recipe)
 
 
-def _choice(option: str, value: Any, where: str, of: tuple[str, str] | None) -> list[Any] | Range:
-    if isinstance(value, list) and value:
-        for one in value:
-            _check(option, one, where, of)
-        return value
-    if isinstance(value, dict):
-        return _range(option, value, f"{where}: {option}", of)
-    raise ConfigError(
-        f"{where}: {option} must be a list of values or a range {{ low = …, high = … }}, "
-        f"not {value!r}"
-    )
-
-
-def _range(option: str, table: Mapping[str, Any], where: str, of: tuple[str, str] | None) -> Range:
-    toml_files.refuse_unknown(table, _RANGE, where)
-    for key in ("low", "high"):
-        if key not in table:
-            raise ConfigError(f"{where}: a range needs low and high")
-    kinds: dict[str, type | tuple[type, ...]] = dict.fromkeys(_RANGE, (int, float))
-    kinds["log"] = bool
+def _range(table: Mapping[str, Any], where: str) -> Range:
+    kinds: dict[str, type | tuple[type, ...]] = dict.fromkeys(("low", "high"), (int, float))
+    kinds |= {"log": bool, "step": (int, float)}
+    toml_files.refuse_unknown(table, kinds, where)
+    if not {"low", "high"} <= set(table):
+        raise ConfigError(f"{where}: a range needs low and high")
     found = Range(**{key: toml_files.typed(table, key, kinds[key], where) for key in table})
     if found.low >= found.high:
         raise ConfigError(f"{where}: low must be below high")
     if found.log and (found.low <= 0 or found.step is not None):
         raise ConfigError(f"{where}: log needs a low above 0 and no step")
-    whole = isinstance(found.low, int) and isinstance(found.high, int)
-    if found.step is not None and (found.step <= 0 or (whole and found.step != int(found.step))):
+    if found.step is not None and (
+        found.step <= 0 or (found.whole and found.step != int(found.step))
+    ):
         raise ConfigError(f"{where}: step must be above 0, and whole between whole numbers")
-    for end in (found.low, found.high):
-        _check(option, end, where, of)
     return found
-
-
-def _check(option: str, value: Any, where: str, of: tuple[str, str] | None) -> None:
-    """Refuse now what every trial with the value would be refused for.
-
-    ``of`` names the class of the user's that has the option.
-    """
-    base = Config() if of is None else set_option(Config(), *of)
-    config = set_option(base, option, value, where=where)
-    try:
-        validate_alone(config)
-    except ConfigError as error:
-        raise ConfigError(f"{where}: {error}") from None
-
-
-def _suggest(trial: Suggests, option: str, choice: list[Any] | Range) -> Any:
-    if isinstance(choice, list):
-        return trial.suggest_categorical(option, choice)
-    if isinstance(choice.low, int) and isinstance(choice.high, int):
-        step = int(choice.step or 1)
-        return trial.suggest_int(option, choice.low, choice.high, step=step, log=choice.log)
-    return trial.suggest_float(option, choice.low, choice.high, step=choice.step, log=choice.log)

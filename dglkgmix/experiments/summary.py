@@ -13,7 +13,6 @@ import dglkgmix
 from dglkgmix.config import StrategyConfig
 from dglkgmix.evaluation.distances import embedding_distances
 from dglkgmix.evaluation.metrics import by_bin
-from dglkgmix.evaluation.rank_table import RankTable
 from dglkgmix.files import digest
 from dglkgmix.kg.degrees import DegreeBins
 from dglkgmix.kg.graph import KnowledgeGraph
@@ -37,17 +36,23 @@ def summarise(run: Run, bins: Sequence[int], distances: bool) -> dict[str, Any]:
         ``bin_edges`` and ``format``.
     """
     edges = DegreeBins(tuple(bins))
-    has_test = len(run.kg.test) > 0
-    table = run.rank_table("test") if has_test else None
+    table = run.rank_table("test") if len(run.kg.test) else None
     valid = run.metrics["valid"]
+    measured = None
+    if distances:
+        tables = run.model.encoder.entity_table.cpu(), run.model.encoder.relation_table.cpu()
+        found = embedding_distances(run.kg, *tables, StrategyConfig().threshold)
+        measured = {side: found[side] for side in ("head", "relation")}
     return {
         "account": None if table is None else run.account("test", edges),
         "valid_mrr": None if valid is None else valid["overall"]["mrr"],
-        "valid_bins": None if valid is None else _mrr_by_bin(run.rank_table("valid"), edges),
+        "valid_bins": None
+        if valid is None
+        else {name: found["mrr"] for name, found in by_bin(run.rank_table("valid"), edges).items()},
         "best_epoch": run.metrics["best_epoch"],
         "epochs": run.metrics["epochs"],
         "budget": budget(run.history),
-        "distances": _distances(run) if distances else None,
+        "distances": measured,
         "ranks": None if table is None else digest(table.to_bytes()),
         "settings": asdict(run.config),
         "probabilities": run.config.sigmoid_is_probability,
@@ -56,10 +61,6 @@ def summarise(run: Run, bins: Sequence[int], distances: bool) -> dict[str, Any]:
         "bin_edges": list(bins),
         "format": FORMAT,
     }
-
-
-def _mrr_by_bin(table: RankTable, bins: DegreeBins) -> dict[str, float | None]:
-    return {name: found["mrr"] for name, found in by_bin(table, bins).items()}
 
 
 def budget(history: Iterable[Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
@@ -90,14 +91,3 @@ def environment() -> dict[str, Any]:
         "machine": platform.machine(),
         "cpus": os.cpu_count(),
     }
-
-
-def _distances(run: Run) -> dict[str, Any]:
-    encoder = run.model.encoder
-    found = embedding_distances(
-        run.kg,
-        encoder.entity_table.cpu(),
-        encoder.relation_table.cpu(),
-        StrategyConfig().threshold,
-    )
-    return {"head": found["head"], "relation": found["relation"]}

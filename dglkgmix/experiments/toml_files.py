@@ -34,15 +34,6 @@ def refuse_unknown(table: Mapping[str, Any], known: Collection[str], where: str)
             raise ConfigError(f"{where}: unknown key {key!r}{close(key, known)}")
 
 
-def dotted(table: Mapping[str, Any]) -> dict[str, Any]:
-    """``{"training": {"lr": 1}}``, as TOML reads an unquoted ``training.lr``, by whole names."""
-    found: dict[str, Any] = {}
-    for key, value in table.items():
-        nested = value if isinstance(value, dict) else {}
-        found |= {f"{key}.{k}": v for k, v in nested.items()} or {key: value}
-    return found
-
-
 def close(name: str, known: Collection[str]) -> str:
     """``; did you mean …?`` with what is spelt like ``name``, else the whole of a short list."""
     near = difflib.get_close_matches(name, list(known), n=3, cutoff=0.6)

@@ -4,17 +4,25 @@ from __future__ import annotations
 
 import fcntl
 import hashlib
-from collections.abc import Callable, Iterator, Sequence
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from dglkgmix.config import Config, Settled
+from dglkgmix.config import Config
 from dglkgmix.config.assembly import overridden
 from dglkgmix.config.checks import validate, validate_alone
 from dglkgmix.config.toml import differences, dumps
-from dglkgmix.errors import ConfigError, DependencyError, DglkgmixError, StorageError
+from dglkgmix.errors import (
+    OVERWRITE,
+    CheckpointError,
+    ConfigError,
+    DependencyError,
+    DglkgmixError,
+    StorageError,
+)
 from dglkgmix.evaluation.account import account
 from dglkgmix.evaluation.model_scorer import ModelScorer
 from dglkgmix.evaluation.queries import evaluation_queries
@@ -22,7 +30,6 @@ from dglkgmix.evaluation.rank_split import rank_split
 from dglkgmix.experiments.execute import load_graph, train_or_resume
 from dglkgmix.experiments.plan import digest, machine_free, pretraining_config, set_options, slug
 from dglkgmix.experiments.recipes import load_recipe
-from dglkgmix.experiments.search_record import claim
 from dglkgmix.experiments.space import Space
 from dglkgmix.files import write_atomic
 from dglkgmix.kg.degrees import DegreeBins
@@ -39,6 +46,8 @@ from dglkgmix.training.stages import MAIN
 Objective = Literal["mrr", "low", "mix"]
 LOW = "low"
 TRIALS, PRETRAINED, BEST, STUDY = "trials", "pretrained", "best.toml", "study.db"
+# Says which search the folder, and its best recipe, belong to.
+RECORD = "search.json"
 ERROR = "error"
 # What ends a trial and not the search.
 FAILURES = (DglkgmixError, RuntimeError, MemoryError)
@@ -80,12 +89,9 @@ class Goal:
 
     def value(self, valid: dict[str, Any]) -> float:
         """The goal's value for an account of the validation split of data that passed the check."""
+        weight = {"mrr": 0.0, "low": 1.0, "mix": self.weight}[self.objective]
         mrr, low = valid["overall"]["mrr"], valid["bins"][LOW]["mrr"]
-        if self.objective == "mrr":
-            return float(mrr)
-        return float(
-            low if self.objective == "low" else (1 - self.weight) * mrr + self.weight * low
-        )
+        return float((1 - weight) * mrr + weight * low if weight else mrr)
 
 
 @dataclass(frozen=True)
@@ -184,33 +190,94 @@ def search(
         CheckpointError: the folder is another search's and ``overwrite`` is not set.
         StorageError: the storage cannot be reached.
     """
-    optuna = _optuna()
+    try:
+        import optuna
+    except ImportError as error:
+        raise DependencyError(
+            f"Optuna does not load ({error}): pip install 'dglkgmix[tune]'"
+        ) from None
     kg = load_graph(plan.base.data)
     plan.goal.check(kg)
     plan.out.mkdir(parents=True, exist_ok=True)
     with _locked(plan.out / ".storage.lock"):
-        claim(plan.out, plan.content, BEST, overwrite=overwrite)
-    study = _study(optuna, plan)
-    while (done := _finished(optuna, study)) < trials:
-        study.sampler = _sampler(optuna, plan.sampler_seed, done)
+        claim(plan.out, plan.content, overwrite=overwrite)
+    study = _study(plan)
+    while (done := _finished(study)) < trials:
+        # Nothing else decides the draws of a trial than the number of those before it: so a search
+        # that was cut up draws what an undisturbed one does. NumPy's RandomState takes 32 bits.
+        seed = plan.sampler_seed
+        seed = None if seed is None else derive(seed, "tune", done) % 2**32
+        study.sampler = optuna.samplers.TPESampler(seed=seed)
         study.optimize(
-            lambda trial: _trial(optuna, plan, kg, trial),
+            lambda trial: _trial(plan, kg, trial),
             n_trials=1,
             catch=FAILURES,
-            callbacks=[lambda study, trial: _report(optuna, plan, study, trial, say)],
+            callbacks=[lambda study, trial: _report(plan, study, trial, say)],
         )
-    return _outcome(optuna, plan, study)
+    completed = study.get_trials(deepcopy=False, states=(optuna.trial.TrialState.COMPLETE,))
+    best = study.best_trial if completed else None
+    if best is not None:
+        _write_best(plan, best)
+    return {
+        "study": plan.study_name,
+        "storage": hide_passwords(plan.storage or str(plan.out / STUDY), plan.storage or ""),
+        "trials": _finished(study),
+        "best": best and {"number": best.number, "value": best.value, "options": best.params},
+        "recipe": str(plan.out / BEST) if best is not None else None,
+    }
 
 
-def _trial(optuna: Any, plan: Search, kg: Any, trial: Any) -> float:
+def claim(out: Path, content: Mapping[str, str], *, overwrite: bool = False) -> None:
+    """Take a folder for the search that ``content`` describes, or find it taken by that one.
+
+    Args:
+        out: the folder, which exists.
+        content: by name, in words, what makes the search this one and no other.
+        overwrite: whether another search may give way.
+
+    Raises:
+        CheckpointError: the folder is another search's, or its best recipe of no known search.
+    """
+    path = out / RECORD
+    advice = (
+        f"Choose another folder, or pass {OVERWRITE} to replace the best recipe (older trials stay)"
+    )
+    if path.exists() and not overwrite:
+        try:
+            before = json.loads(path.read_bytes())
+        except ValueError:
+            before = None
+        if not isinstance(before, dict):
+            raise CheckpointError(f"{path}: damaged. {advice}")
+        changes = [
+            f"{name} was {before.get(name, 'left out')} and is {content.get(name, 'left out')} now"
+            for name in {**content, **before}
+            if before.get(name) != content.get(name)
+        ]
+        if changes:
+            more = f"; and {len(changes) - 3} more" if len(changes) > 3 else ""
+            shown = "; ".join(changes[:3]) + more
+            raise CheckpointError(f"{out}: holds another search: {shown}. {advice}")
+    elif (out / BEST).exists() and not overwrite:
+        raise CheckpointError(f"{out / BEST}: exists, and of no known search. {advice}")
+    write_atomic(path, json.dumps(dict(content), indent=1, ensure_ascii=False).encode())
+
+
+def _trial(plan: Search, kg: KnowledgeGraph, trial: Any) -> float:
     config = set_options(plan.base, plan.space.suggest(trial), where="trial")
     try:
         validate(config)
-        config = _with_shared_first_stage(plan, resolve(config, kg))
-        observers = [_Pruner(optuna, trial)] if plan.goal.prunes else []
+        settled = resolve(config, kg)
+        first = pretraining_config(settled)
+        if first is not None:  # Trials whose first stage is the same start from one run of it.
+            shared = plan.out / PRETRAINED / digest(first)[:12]
+            with _locked(shared.with_suffix(".lock")):
+                train_or_resume(shared, first, Progress())
+            settled = replace(settled, pretrain=replace(settled.pretrain, run=str(shared)))
+        observers = [_Pruner(trial)] if plan.goal.prunes else []
         path = plan.run_folder(trial.number)
         # A storage that was started anew counts from 0 again: an older run gives way.
-        launch.train(kg, config, path, overwrite=path.exists(), observers=observers)
+        launch.train(kg, settled, path, overwrite=path.exists(), observers=observers)
         return plan.goal.value(_steering_account(path, kg))
     except FAILURES as error:
         kind = "" if isinstance(error, DglkgmixError) else f"{type(error).__name__}: "
@@ -218,40 +285,32 @@ def _trial(optuna: Any, plan: Search, kg: Any, trial: Any) -> float:
         raise
 
 
-def _steering_account(path: Path, kg: Any) -> dict[str, Any]:
+def _steering_account(path: Path, kg: KnowledgeGraph) -> dict[str, Any]:
     """Of the validation split, filtered by train and valid alone: test triples steer no search."""
     scorer = ModelScorer(Run.open(path).model)
     table = rank_split(scorer, kg, "valid", known=kg.steering_index)
     return account(table, DegreeBins())
 
 
-def _with_shared_first_stage(plan: Search, config: Settled) -> Settled:
-    """Trials whose first stage is the same start from one run of it."""
-    first = pretraining_config(config)
-    if first is None:
-        return config
-    path = plan.out / PRETRAINED / digest(first)[:12]
-    with _locked(path.with_suffix(".lock")):
-        train_or_resume(path, first, Progress())
-    pretrain = replace(config.pretrain, run=str(path))
-    return replace(config, pretrain=pretrain)
-
-
 class _Pruner:
     """Reports each validation of the main stage and ends a trial that has no hope."""
 
-    def __init__(self, optuna: Any, trial: Any) -> None:
-        self._optuna, self._trial = optuna, trial
+    def __init__(self, trial: Any) -> None:
+        self._trial = trial
 
     def write(self, row: Row) -> None:
+        from optuna import TrialPruned
+
         if row.stage != MAIN or row.valid_mrr is None:
             return
         self._trial.report(row.valid_mrr, row.epoch)
         if self._trial.should_prune():
-            raise self._optuna.TrialPruned
+            raise TrialPruned
 
 
-def _study(optuna: Any, plan: Search) -> Any:
+def _study(plan: Search) -> Any:
+    import optuna
+
     storage = plan.storage or f"sqlite:///{(plan.out / STUDY).resolve()}"
     # A trial that fails is told by our own error, not by a traceback of the library.
     optuna.logging.set_verbosity(optuna.logging.ERROR)
@@ -271,83 +330,38 @@ def _study(optuna: Any, plan: Search) -> Any:
         raise StorageError(hide_passwords(message, storage)) from None
 
 
-def _sampler(optuna: Any, seed: int | None, done: int) -> Any:
-    """A sampler for the trial after ``done`` others; nothing else decides its draws.
-
-    So a search that was cut up draws what an undisturbed one does.
-    """
-    if seed is not None:
-        seed = derive(seed, "tune", done) % 2**32  # what NumPy's RandomState takes
-    return optuna.samplers.TPESampler(seed=seed)
-
-
-def _finished(optuna: Any, study: Any) -> int:
-    """Trials that ran to their end, were were pruned, or failed by an error of their own.
+def _finished(study: Any) -> int:
+    """Trials that ran to their end, were pruned, or failed by an error of their own.
 
     One that was interrupted has failed for Optuna, too, but no error is recorded with it.
     """
-    states = optuna.trial.TrialState
-    ended = study.get_trials(deepcopy=False, states=(states.COMPLETE, states.PRUNED, states.FAIL))
-    return sum(trial.state != states.FAIL or ERROR in trial.user_attrs for trial in ended)
+    ended = [trial for trial in study.get_trials(deepcopy=False) if trial.state.is_finished()]
+    return sum(trial.state.name != "FAIL" or ERROR in trial.user_attrs for trial in ended)
 
 
-def _report(optuna: Any, plan: Search, study: Any, trial: Any, say: Callable[[str], None]) -> None:
-    states = optuna.trial.TrialState
+def _report(plan: Search, study: Any, trial: Any, say: Callable[[str], None]) -> None:
     options = ", ".join(f"{option} = {value}" for option, value in trial.params.items())
-    if trial.state == states.COMPLETE:
+    if trial.state.name == "COMPLETE":
         say(f"trial {trial.number}: {trial.value:.4f} with {options}")
-        _write_best(plan, study)
-    elif trial.state == states.PRUNED:
+        _write_best(plan, study.best_trial)
+    elif trial.state.name == "PRUNED":
         say(f"trial {trial.number}: pruned with {options}")
     else:
-        reason = trial.user_attrs[ERROR]
-        say(f"trial {trial.number}: FAILED with {options}: {reason}")
+        say(f"trial {trial.number}: FAILED with {options}: {trial.user_attrs[ERROR]}")
 
 
-def _write_best(plan: Search, study: Any) -> None:
-    best = study.best_trial
+def _write_best(plan: Search, best: Any) -> None:
     config = set_options(plan.base, best.params, where=BEST)
     head = [
         "[recipe]",
         f'about = "The best of a search: trial {best.number} of study {plan.study_name}"',
-        *_expected(plan, best.number),
     ]
+    path = plan.run_folder(best.number)
+    if (path / "metrics.json").exists():  # The best run may be another machine's.
+        test = Run.open(path).metrics["test"]
+        if test is not None:
+            head += [f"expected = {test['overall']['mrr']!r}", 'expected_from = "measured"']
     write_atomic(plan.out / BEST, ("\n".join(head) + "\n\n" + dumps(config)).encode())
-
-
-def _expected(plan: Search, number: int) -> Iterator[str]:
-    """The best run's test MRR, where that run was made here."""
-    path = plan.run_folder(number)
-    if not (path / "metrics.json").exists():
-        return
-    test = Run.open(path).metrics["test"]
-    if test is not None:
-        yield f"expected = {test['overall']['mrr']!r}"
-        yield 'expected_from = "measured"'
-
-
-def _outcome(optuna: Any, plan: Search, study: Any) -> dict[str, Any]:
-    done = study.get_trials(deepcopy=False, states=(optuna.trial.TrialState.COMPLETE,))
-    best = study.best_trial if done else None
-    if best is not None:
-        _write_best(plan, study)
-    return {
-        "study": plan.study_name,
-        "storage": hide_passwords(plan.storage or str(plan.out / STUDY), plan.storage or ""),
-        "trials": _finished(optuna, study),
-        "best": best and {"number": best.number, "value": best.value, "options": best.params},
-        "recipe": str(plan.out / BEST) if best is not None else None,
-    }
-
-
-def _optuna() -> Any:
-    try:
-        import optuna
-    except ImportError as error:
-        raise DependencyError(
-            f"Optuna does not load ({error}): pip install 'dglkgmix[tune]'"
-        ) from None
-    return optuna
 
 
 @contextmanager

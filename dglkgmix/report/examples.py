@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+import torch
 
 from dglkgmix.evaluation.metrics import bin_of
 from dglkgmix.evaluation.model_scorer import ModelScorer
@@ -48,48 +48,36 @@ def find_examples(subject: Subject, bins: DegreeBins) -> list[Example]:
     """An easy and a hard query of every bin that has any, in the order of the bins."""
     run = subject.run
     predictor = Predictor(run.kg, ModelScorer(run.model), run.list_probability(), bins)
-    groups = bin_of(subject.table, bins)
-    return [
-        _example(subject, predictor, row, name)
-        for group, name in enumerate(bins.names)
-        for row in _rows(subject, np.flatnonzero(groups == group))
-    ]
-
-
-def _rows(subject: Subject, candidates: np.ndarray[Any, Any]) -> list[int]:
-    if not len(candidates):
-        return []
-    order = candidates[np.argsort(subject.table["rank"][candidates], kind="stable")]
-    places = [round(quantile * (len(order) - 1)) for quantile in QUANTILES]
-    return [int(order[place]) for place in dict.fromkeys(places)]
-
-
-def _example(subject: Subject, predictor: Predictor, row: int, bin_name: str) -> Example:
     table = subject.table
-    names = {c: table.table.column(c)[row].as_py() for c in ("head", "relation", "tail")}
-    asked = table.table.column("direction")[row].as_py()
-    return Example(
-        **{**names, asked: "?"},
-        answer=names[asked],
-        bin_name=bin_name,
-        degree=int(table["tail_relation"][row]),
-        rank=float(table["rank"][row]),
-        guesses=_guesses(predictor, names, asked),
-    )
+    groups, ranks = bin_of(table, bins), table["rank"]
+    found = []
+    for group, bin_name in enumerate(bins.names):
+        own = np.flatnonzero(groups == group)
+        order = own[np.argsort(ranks[own], kind="stable")]
+        places = [round(quantile * (len(order) - 1)) for quantile in QUANTILES if len(order)]
+        for row in (int(order[place]) for place in dict.fromkeys(places)):
+            names = {c: table.table.column(c)[row].as_py() for c in ("head", "relation", "tail")}
+            asked = table.table.column("direction")[row].as_py()
+            found.append(
+                Example(
+                    **{**names, asked: "?"},
+                    answer=names[asked],
+                    bin_name=bin_name,
+                    degree=int(table["tail_relation"][row]),
+                    rank=float(ranks[row]),
+                    guesses=_guesses(predictor, names, asked),
+                )
+            )
+    return found
 
 
 def _guesses(predictor: Predictor, names: dict[str, str], asked: str) -> tuple[Guess, ...]:
-    query = Query(**{role: name for role, name in names.items() if role != asked})
-    found = predictor.predict(query, top=TOP + _known(predictor, names, asked))
-    fair = [a for a in found.answers if a.name == names[asked] or not a.known]
-    return tuple(Guess(a.name, a.probability, a.name == names[asked]) for a in fair[:TOP])
-
-
-def _known(predictor: Predictor, names: dict[str, str], asked: str) -> int:
-    """How many answers of the query some split holds."""
-    import torch
-
     kg = predictor.kg
     given = kg.entities.id(names["head" if asked == "tail" else "tail"])
     relation = kg.relations.id(names["relation"]) + (kg.num_relations if asked == "head" else 0)
-    return len(kg.known_index.tails_of(torch.tensor([given]), torch.tensor([relation]))[1])
+    # Answers that some split holds are left out: so many more are asked for.
+    known = kg.known_index.tails_of(torch.tensor([given]), torch.tensor([relation]))[1]
+    query = Query(**{role: name for role, name in names.items() if role != asked})
+    answers = predictor.predict(query, top=TOP + len(known)).answers
+    fair = [a for a in answers if a.name == names[asked] or not a.known]
+    return tuple(Guess(a.name, a.probability, a.name == names[asked]) for a in fair[:TOP])

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import dglkgmix
 from dglkgmix.evaluation import metrics
@@ -14,7 +13,6 @@ from dglkgmix.evaluation.rank_table import RankTable
 from dglkgmix.files import write_atomic
 from dglkgmix.kg.degrees import DegreeBins, readable
 from dglkgmix.report import sections
-from dglkgmix.report.blocks import Section
 from dglkgmix.report.figures.canvas import SERIES
 from dglkgmix.report.subject import (
     Subject,
@@ -58,46 +56,41 @@ def write_report(
 
 def render(runs: Sequence[Run], *, split: str, bins: DegreeBins) -> str:
     """The page as text; see :func:`write_report`."""
+    import jinja2
+
     if not 1 <= len(runs) <= MOST_RUNS:
         raise ValueError(f"a page shows 1 to {MOST_RUNS} runs, not {len(runs)}")
     subjects = read_subjects(runs, split, bins)
     align([s.table for s in subjects], unique_names([run.path for run in runs]))
     first = subjects[0].run
     yardstick = popularity_table(first.kg, split, first.config.runtime.block)
-    text: str = _template().render(
-        title=_title(subjects),
+    several = len(subjects) > 1
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("dglkgmix.report"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {"readable": readable, "percent": percent}
+    source = isolated(Path(first.config.data.source).name) or "a graph"
+    return environment.get_template("report.html.j2").render(
+        title=f"{source}: {', '.join(s.name for s in subjects)}",
         figures=_figures(subjects, yardstick, bins),
-        sections=_sections(subjects, yardstick, split, bins),
+        sections=[
+            sections.data_section(subjects[0], bins),
+            sections.results_section(subjects, bins, yardstick, split),
+            *([sections.comparison_section(subjects, bins)] if several else []),
+            sections.degree_section(subjects),
+            sections.relation_section(subjects),
+            sections.examples_section(subjects, bins),
+            sections.calibration_section(subjects, bins),
+            sections.training_section(subjects),
+            sections.settings_section(subjects),
+        ],
         subjects=subjects,
         version=dglkgmix.__version__,
     )
-    return text
-
-
-def _sections(
-    subjects: Sequence[Subject], yardstick: RankTable, split: str, bins: DegreeBins
-) -> list[Section]:
-    found = [
-        sections.data_section(subjects[0], bins),
-        sections.results_section(subjects, bins, yardstick, split),
-    ]
-    if len(subjects) > 1:
-        found.append(sections.comparison_section(subjects, bins))
-    return [
-        *found,
-        sections.degree_section(subjects),
-        sections.relation_section(subjects),
-        sections.examples_section(subjects, bins),
-        sections.calibration_section(subjects, bins),
-        sections.training_section(subjects),
-        sections.settings_section(subjects),
-    ]
-
-
-def _title(subjects: Sequence[Subject]) -> str:
-    source = subjects[0].run.config.data.source
-    names = ", ".join(s.name for s in subjects)
-    return f"{isolated(Path(source).name) or 'a graph'}: {names}"
 
 
 def _figures(subjects: Sequence[Subject], yardstick: RankTable, bins: DegreeBins) -> list[Figure]:
@@ -110,37 +103,16 @@ def _figures(subjects: Sequence[Subject], yardstick: RankTable, bins: DegreeBins
         if interval is None
         else f"{percent(0.95)} interval {interval[0]:.3f} to {interval[1]:.3f}"
     )
-    rare = [name for name in bins.names[:2] if best.account["bins"][name]["queries"]]
-    queries = sum(best.account["bins"][name]["queries"] for name in rare)
-    share = queries / overall["queries"]
     found = [
         Figure(f"MRR of {best.name}", number(overall["mrr"]), ends),
         Figure("Hits@10", number(overall["hits@10"]), f"over {overall['queries']:,} queries"),
     ]
+    rare = [best.account["bins"][name] for name in bins.names[:2]]
+    queries = sum(group["queries"] for group in rare)
     if queries:
-        mrr = _pooled(best, rare)
-        limit = bins.edges[:2][-1]
-        note = f"{percent(share)} of the queries: answers of degree below {limit}"
+        mrr = sum(group["mrr"] * group["queries"] for group in rare if group["queries"]) / queries
+        share, limit = percent(queries / overall["queries"]), bins.edges[:2][-1]
+        note = f"{share} of the queries: answers of degree below {limit}"
         found.append(Figure("MRR on rare facts", number(mrr), note))
     base = metrics.overall(yardstick)["mrr"]
     return [*found, Figure("MRR by degrees alone", number(base), "the yardstick to beat")]
-
-
-def _pooled(subject: Subject, names: Sequence[str]) -> float:
-    groups = [subject.account["bins"][name] for name in names]
-    total = sum(group["mrr"] * group["queries"] for group in groups)
-    return float(total / sum(group["queries"] for group in groups))
-
-
-def _template() -> Any:
-    import jinja2
-
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("dglkgmix.report"),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters |= {"readable": readable, "percent": percent}
-    return environment.get_template("report.html.j2")

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from importlib import metadata
-from typing import Any
+from operator import attrgetter
 
 from dglkgmix.config.toml import differences, dumps
 from dglkgmix.evaluation import metrics
@@ -21,11 +21,9 @@ from dglkgmix.report.figures import (
     degree_curves,
     degrees,
     distances,
-    entity_degree,
     joint_degree,
     mrr_by_bin,
     reliability,
-    tail_relation_degree,
     training_curves,
 )
 from dglkgmix.report.subject import Subject, best_first
@@ -72,7 +70,12 @@ def results_section(
     subjects: Subjects, bins: DegreeBins, yardstick: RankTable, split: str
 ) -> Section:
     """How the runs do, overall and by degree bin."""
-    runs = {s.name: _estimates(s, bins) for s in subjects}
+    runs: dict[str, dict[str, mrr_by_bin.Estimate]] = {}
+    for s in subjects:
+        runs[s.name] = {}
+        for name in bins.names:
+            group, (low, high) = s.account["bins"][name], s.intervals[name] or (None, None)
+            runs[s.name][name] = mrr_by_bin.Estimate(group["mrr"], low, high, group["queries"])
     figure = picture(
         "mrr-by-bin",
         mrr_by_bin.draw_mrr_by_bin(runs),
@@ -150,7 +153,14 @@ def calibration_section(subjects: Subjects, bins: DegreeBins) -> Section:
     blocks: list[Block] = []
     listed = [s for s in subjects if s.account["shortlist"] is not None]
     if listed:
-        points = {s.name: _bands(s) for s in listed}
+        points = {
+            s.name: [
+                reliability.Point(part["probability"], part["precision@10"], part["answers"])
+                for part in s.account["shortlist"]["bands"].values()
+                if part["answers"]
+            ]
+            for s in listed
+        }
         blocks += [
             Text(
                 "Probabilities of ranked answers: of the first ten answers of each query that "
@@ -249,46 +259,42 @@ def training_section(subjects: Subjects) -> Section:
 def settings_section(subjects: Subjects) -> Section:
     """Exact settings, the versions at work, and digests of the ranks."""
     blocks: list[Block] = []
-    differ = _differences(subjects)
-    if differ:
+    first, *others = [s.run.config for s in subjects]
+    options = dict.fromkeys(key for other in others for key in differences(first, other))
+    if options:
         names = [s.name for s in subjects]
-        blocks += [Text("Where the runs differ:"), Grid(tables.differences_table(names, differ))]
+        values = {key: [attrgetter(key)(config) for config in (first, *others)] for key in options}
+        blocks += [Text("Where the runs differ:"), Grid(tables.differences_table(names, values))]
     blocks += [
         Fold(f"All settings of {s.name} (config.toml)", (Code(dumps(s.run.config)),))
         for s in subjects
     ]
-    blocks += [Grid(tables.digests_table(subjects)), Text(_versions())]
+    versions = ", ".join(f"{name} {metadata.version(name)}" for name in PACKAGES)
+    made = f"This page was made with {versions} on Python {platform.python_version()}."
+    blocks += [Grid(tables.digests_table(subjects)), Text(made)]
     return Section("settings", "Settings and versions", tuple(blocks))
 
 
-def _estimates(subject: Subject, bins: DegreeBins) -> dict[str, mrr_by_bin.Estimate]:
-    found = {}
-    for name in bins.names:
-        group, (low, high) = subject.account["bins"][name], subject.intervals[name] or (None, None)
-        found[name] = mrr_by_bin.Estimate(group["mrr"], low, high, group["queries"])
-    return found
-
-
 def _panels(subject: Subject) -> Row:
-    entity = entity_degree.entity_degree_curves(subject.table)
-    relation = tail_relation_degree.tail_relation_curves(subject.table)
+    entity = degree_curves.entity_degree_curves(subject.table)
+    relation = degree_curves.tail_relation_curves(subject.table)
     grid = joint_degree.joint_grid(subject.table)
     prefix = f"run{subject.place}"
     return Row(
         (
             picture(
                 f"{prefix}-entity",
-                entity_degree.draw_entity_degree(entity),
+                degree_curves.draw_curves(entity, degree_curves.ENTITY_DEGREE),
                 "MRR by entity degree",
-                entity_degree.describe_entity_degree(entity),
+                degree_curves.describe_curves(entity, degree_curves.ENTITY_DEGREE),
                 "By degree of both entities. In- and out-degree are the same where every triple "
                 "counts in both directions.",
             ),
             picture(
                 f"{prefix}-relation",
-                tail_relation_degree.draw_tail_relation(relation),
+                degree_curves.draw_curves(relation, degree_curves.ANSWER_DEGREE),
                 "MRR by tail-relation degree",
-                tail_relation_degree.describe_tail_relation(relation),
+                degree_curves.describe_curves(relation, degree_curves.ANSWER_DEGREE),
                 "By the answer's triples with the query's relation, and with others.",
             ),
             picture(
@@ -300,14 +306,6 @@ def _panels(subject: Subject) -> Row:
             ),
         )
     )
-
-
-def _bands(subject: Subject) -> list[reliability.Point]:
-    return [
-        reliability.Point(part["probability"], part["precision@10"], part["answers"])
-        for part in subject.account["shortlist"]["bands"].values()
-        if part["answers"]
-    ]
 
 
 def _scaling(subject: Subject, bins: DegreeBins) -> Row:
@@ -337,19 +335,3 @@ def _scaling(subject: Subject, bins: DegreeBins) -> Row:
             ),
         )
     )
-
-
-def _differences(subjects: Subjects) -> Mapping[str, list[Any]]:
-    first, *others = [s.run.config for s in subjects]
-    options = dict.fromkeys(key for other in others for key in differences(first, other))
-    return {key: [_option(config, key) for config in (first, *others)] for key in options}
-
-
-def _option(config: Any, key: str) -> Any:
-    table, _, option = key.partition(".")
-    return getattr(getattr(config, table), option)
-
-
-def _versions() -> str:
-    found = [f"{name} {metadata.version(name)}" for name in PACKAGES]
-    return f"This page was made with {', '.join(found)} on Python {platform.python_version()}."

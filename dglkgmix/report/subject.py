@@ -72,10 +72,29 @@ def read_subjects(runs: Sequence[Run], split: str, bins: DegreeBins) -> list[Sub
         CheckpointError: a run that has no weights yet, or whose folder is damaged.
     """
     names = unique_names([run.path for run in runs])
-    return [
-        _subject(run, isolated(name), i, split, bins)
-        for i, (run, name) in enumerate(zip(runs, names, strict=True))
-    ]
+    subjects = []
+    for place, (run, name) in enumerate(zip(runs, names, strict=True)):
+        if not len(run.kg.split(split)):
+            raise DataError(f"{run.path}: its {split} split holds no triples to report on")
+        table, platt, encoder = run.rank_table(split), run.calibration(), run.model.encoder
+        diagram: Diagram = {}
+        if platt is not None:
+            # Over the same true and sampled false triples as the account's calibration.
+            found = labelled_scores(ModelScorer(run.model), run.kg, split, table)
+            for when, scaling in (("before scaling", Platt()), ("after scaling", platt)):
+                diagram[when] = reliability(found.scores, found.labels, scaling)
+        distances = embedding_distances(
+            run.kg,
+            encoder.entity_table.cpu(),
+            encoder.relation_table.cpu(),
+            run.config.strategy.threshold,
+        )
+        intervals = mrr_intervals([table], bins)
+        account = run.account(split, bins)
+        subjects.append(
+            Subject(isolated(name), place, run, table, account, intervals, diagram, distances)
+        )
+    return subjects
 
 
 def unique_names(paths: Sequence[Path]) -> list[str]:
@@ -113,37 +132,3 @@ def best_first(subjects: Sequence[Subject]) -> list[Subject]:
 def popularity_table(kg: KnowledgeGraph, split: str, block: int) -> RankTable:
     """Ranks by degrees alone, the yardstick that a model must beat."""
     return rank_split(PopularityScorer(kg), kg, split, block)
-
-
-def _subject(run: Run, name: str, place: int, split: str, bins: DegreeBins) -> Subject:
-    if not len(run.kg.split(split)):
-        raise DataError(f"{run.path}: its {split} split holds no triples to report on")
-    table = run.rank_table(split)
-    encoder = run.model.encoder
-    return Subject(
-        name=name,
-        place=place,
-        run=run,
-        table=table,
-        account=run.account(split, bins),
-        intervals=mrr_intervals([table], bins),
-        diagram=_diagram(run, split, table),
-        distances=embedding_distances(
-            run.kg,
-            encoder.entity_table.cpu(),
-            encoder.relation_table.cpu(),
-            run.config.strategy.threshold,
-        ),
-    )
-
-
-def _diagram(run: Run, split: str, table: RankTable) -> Diagram:
-    """Over the same true and sampled false triples as the account's calibration."""
-    platt = run.calibration()
-    if platt is None:
-        return {}
-    found = labelled_scores(ModelScorer(run.model), run.kg, split, table)
-    return {
-        "before scaling": reliability(found.scores, found.labels, Platt()),
-        "after scaling": reliability(found.scores, found.labels, platt),
-    }

@@ -41,7 +41,7 @@ class Table:
     """
 
     head: tuple[str, ...]
-    rows: tuple[tuple[Cell, ...], ...]
+    rows: Sequence[Sequence[Cell]]
     labels: int = 1
 
 
@@ -50,13 +50,13 @@ def overall_table(subjects: Sequence[Subject], yardstick: RankTable) -> Table:
     columns = (*(metric.name for metric in metrics.columns()), "amri")
     found = [s.account["overall"] for s in subjects]
     rows = [
-        [run_cell(s), Cell(s.model, ("name",)), *_metric_cells(values, columns, found)]
+        [run_cell(s), name_cell(s.model), *_metric_cells(values, columns, found)]
         for s, values in zip(subjects, found, strict=True)
     ]
     base = metrics.overall(yardstick)
     rows.append([Cell(YARDSTICK, ("name", "aside")), Cell(""), *_metric_cells(base, columns, ())])
     head = ("run", "model", *(metric.title for metric in metrics.columns()), "AMRI")
-    return Table(head, _rows(rows), labels=2)
+    return Table(head, rows, labels=2)
 
 
 def bins_table(subjects: Sequence[Subject], bins: DegreeBins, yardstick: RankTable) -> Table:
@@ -67,12 +67,12 @@ def bins_table(subjects: Sequence[Subject], bins: DegreeBins, yardstick: RankTab
         cells = [Cell(number(mrr), ("number",), small=ends(pair)) for mrr, pair in found]
         rows.append([run_cell(s), *cells])
     base = metrics.by_bin(yardstick, bins)
-    figures = [Cell(number(base[name]["mrr"]), ("number",)) for name in bins.names]
+    figures = [number_cell(number(base[name]["mrr"])) for name in bins.names]
     rows.append([Cell(YARDSTICK, ("name", "aside")), *figures])
     titles = zip(bins.names, bins.intervals, strict=True)
     shown = (readable(n) if n == i else f"{n}\n{readable(i)}" for n, i in titles)
     head = ("MRR", *shown)
-    return Table(head, _rows(rows))
+    return Table(head, rows)
 
 
 def directions_table(subjects: Sequence[Subject]) -> Table:
@@ -81,7 +81,7 @@ def directions_table(subjects: Sequence[Subject]) -> Table:
         [
             run_cell(s),
             *(
-                Cell(number(s.account["directions"][end][metric]), ("number",))
+                number_cell(number(s.account["directions"][end][metric]))
                 for end in ("head", "tail")
                 for metric in ("mrr", "hits@10")
             ),
@@ -89,7 +89,7 @@ def directions_table(subjects: Sequence[Subject]) -> Table:
         for s in subjects
     ]
     head = ("run", "head: MRR", "head: Hits@10", "tail: MRR", "tail: Hits@10")
-    return Table(head, _rows(rows))
+    return Table(head, rows)
 
 
 def data_table(summary: Mapping[str, int]) -> Table:
@@ -113,11 +113,8 @@ def data_table(summary: Mapping[str, int]) -> Table:
         "relations_not_in_train": "relations without a training triple",
     }
     shown = sizes | {key: label for key, label in oddities.items() if summary[key]}
-    rows = [
-        [Cell(label, ("name",)), Cell(f"{summary[key]:,}", ("number",))]
-        for key, label in shown.items()
-    ]
-    return Table(("", "count"), _rows(rows))
+    rows = [[name_cell(label), number_cell(f"{summary[key]:,}")] for key, label in shown.items()]
+    return Table(("", "count"), rows)
 
 
 def bias_table(summary: Mapping[str, Any], bins: DegreeBins) -> Table:
@@ -125,9 +122,9 @@ def bias_table(summary: Mapping[str, Any], bins: DegreeBins) -> Table:
     rows = []
     for split, counts in summary["bins"].items():
         total = sum(counts.values())
-        cells = [Cell(with_share(counts[name], total), ("number",)) for name in bins.names]
-        rows.append([Cell(split, ("name",)), *cells])
-    return Table(("queries", *map(readable, bins.names)), _rows(rows))
+        cells = [number_cell(with_share(counts[name], total)) for name in bins.names]
+        rows.append([name_cell(split), *cells])
+    return Table(("queries", *map(readable, bins.names)), rows)
 
 
 def tests_table(
@@ -139,9 +136,9 @@ def tests_table(
         groups = [found["overall"], *(found["bins"][name] for name in names)]
         for metric, label in TESTED.items():
             cells = [_test_cell(group[metric]) for group in groups]
-            rows.append([run_cell(subject), Cell(label, ("name",)), *cells])
+            rows.append([run_cell(subject), name_cell(label), *cells])
     head = (f"against {baseline.name}", "", "overall", *map(readable, names))
-    return Table(head, _rows(rows), labels=2)
+    return Table(head, rows, labels=2)
 
 
 def relations_table(subjects: Sequence[Subject], classes: Mapping[str, str]) -> Table:
@@ -152,15 +149,15 @@ def relations_table(subjects: Sequence[Subject], classes: Mapping[str, str]) -> 
     worst = sorted(enough or first, key=lambda name: (first[name]["mrr"], name))[:WORST]
     rows = [
         [
-            Cell(name, ("name",)),
-            Cell(classes.get(name, ""), ("name",)),
-            Cell(f"{first[name]['queries']:,}", ("number",)),
-            *(Cell(number(groups[name]["mrr"]), ("number",)) for groups in found),
+            name_cell(name),
+            name_cell(classes.get(name, "")),
+            number_cell(f"{first[name]['queries']:,}"),
+            *(number_cell(number(groups[name]["mrr"])) for groups in found),
         ]
         for name in worst
     ]
     head = ("relation", "class", "queries", *(f"MRR, {s.name}" for s in subjects))
-    return Table(head, _rows(rows), labels=2)
+    return Table(head, rows, labels=2)
 
 
 def classes_table(subjects: Sequence[Subject], classes: dict[str, str]) -> Table:
@@ -168,24 +165,24 @@ def classes_table(subjects: Sequence[Subject], classes: dict[str, str]) -> Table
     found = [metrics.by_relation_class(s.table, classes) for s in subjects]
     rows = [
         [
-            Cell(label, ("name",)),
-            Cell(f"{group['queries']:,}", ("number",)),
-            *(Cell(number(groups[label]["mrr"]), ("number",)) for groups in found),
+            name_cell(label),
+            number_cell(f"{group['queries']:,}"),
+            *(number_cell(number(groups[label]["mrr"])) for groups in found),
         ]
         for label, group in found[0].items()
     ]
     head = ("relation, end asked for", "queries", *(f"MRR, {s.name}" for s in subjects))
-    return Table(head, _rows(rows))
+    return Table(head, rows)
 
 
 def ece_table(subjects: Sequence[Subject], bins: DegreeBins) -> Table:
     """The paper's calibration error over degree bins."""
     names = ("overall", *bins.names)
     rows = [
-        [run_cell(s), *(Cell(number(s.account["ece"][name]), ("number",)) for name in names)]
+        [run_cell(s), *(number_cell(number(s.account["ece"][name])) for name in names)]
         for s in subjects
     ]
-    return Table(("run", *map(readable, names)), _rows(rows))
+    return Table(("run", *map(readable, names)), rows)
 
 
 def scaling_table(subjects: Sequence[Subject]) -> Table:
@@ -195,15 +192,15 @@ def scaling_table(subjects: Sequence[Subject]) -> Table:
         found = s.account["calibration"]
         if found is not None:
             pairs = [
-                Cell(number(found[when][key]), ("number",))
+                number_cell(number(found[when][key]))
                 for key in ("ece", "brier", "log_loss")
                 for when in ("before", "after")
             ]
-            scale = [Cell(number(found[key]), ("number",)) for key in ("scale", "offset")]
+            scale = [number_cell(number(found[key])) for key in ("scale", "offset")]
             rows.append([run_cell(s), *pairs, *scale])
     names = ("ECE", "Brier score", "log loss")
     head = ("run", *(f"{name} {when}" for name in names for when in ("before", "after")))
-    return Table((*head, "scale", "offset"), _rows(rows))
+    return Table((*head, "scale", "offset"), rows)
 
 
 def shortlist_table(subjects: Sequence[Subject], bins: DegreeBins) -> Table:
@@ -215,11 +212,11 @@ def shortlist_table(subjects: Sequence[Subject], bins: DegreeBins) -> Table:
         groups = {"overall": shortlist["overall"]}
         groups |= {readable(name): shortlist["bins"][name] for name in bins.names}
         for name, part in groups.items():
-            cells = [Cell(f"{part['answers']:,}", ("number",))]
-            cells += [Cell(number(part[key]), ("number",)) for key in keys]
-            rows.append([run_cell(s), Cell(name, ("name",)), *cells])
+            cells = [number_cell(f"{part['answers']:,}")]
+            cells += [number_cell(number(part[key])) for key in keys]
+            rows.append([run_cell(s), name_cell(name), *cells])
     head = ("run", "degree", "answers", "probability", "true", "true at\nplace 1", "ECE")
-    return Table((*head, "Brier score", "of the share\nof true ones"), _rows(rows), labels=2)
+    return Table((*head, "Brier score", "of the share\nof true ones"), rows, labels=2)
 
 
 def training_table(subjects: Sequence[Subject]) -> Table:
@@ -235,10 +232,10 @@ def training_table(subjects: Sequence[Subject]) -> Table:
                 f"{sum(row['seconds'] for row in own):,.1f}",
                 number(max(valid, default=None)),
             )
-            cells = [Cell(figure, ("number",)) for figure in figures]
-            rows.append([run_cell(s), Cell(stage, ("name",)), *cells])
+            cells = [number_cell(figure) for figure in figures]
+            rows.append([run_cell(s), name_cell(stage), *cells])
     head = ("run", "stage", "epochs", "steps", "seconds", "best validation MRR")
-    return Table(head, _rows(rows), labels=2)
+    return Table(head, rows, labels=2)
 
 
 def differences_table(names: Sequence[str], values: Mapping[str, Sequence[Any]]) -> Table:
@@ -247,7 +244,7 @@ def differences_table(names: Sequence[str], values: Mapping[str, Sequence[Any]])
         [Cell(option, ("name", "code")), *(Cell(str(value), ("code",)) for value in row)]
         for option, row in values.items()
     ]
-    return Table(("option", *names), _rows(rows), labels=1 + len(names))
+    return Table(("option", *names), rows, labels=1 + len(names))
 
 
 def digests_table(subjects: Sequence[Subject]) -> Table:
@@ -255,18 +252,28 @@ def digests_table(subjects: Sequence[Subject]) -> Table:
     rows = [
         [
             run_cell(s),
-            Cell(str(s.run.config.runtime.seed), ("number",)),
-            Cell(f"{s.run.metrics['best_epoch']:,}" if s.run.finished else DASH, ("number",)),
+            number_cell(str(s.run.config.runtime.seed)),
+            number_cell(f"{s.run.metrics['best_epoch']:,}" if s.run.finished else DASH),
             Cell(hashlib.sha256(s.table.to_bytes()).hexdigest(), ("code", "digest")),
         ]
         for s in subjects
     ]
-    return Table(("run", "seed", "epoch selected", "SHA-256 of its ranks"), _rows(rows))
+    return Table(("run", "seed", "epoch selected", "SHA-256 of its ranks"), rows)
 
 
 def run_cell(subject: Subject) -> Cell:
     """The run's name with the dot of its colour."""
     return Cell(subject.name, ("name",), subject.place)
+
+
+def name_cell(text: str) -> Cell:
+    """A name in a row of figures."""
+    return Cell(text, ("name",))
+
+
+def number_cell(text: str) -> Cell:
+    """A number as it is shown."""
+    return Cell(text, ("number",))
 
 
 def number(value: float | None, style: str = ".3f") -> str:
@@ -303,7 +310,7 @@ def p_value(value: float | None) -> str:
 
 def _test_cell(found: Mapping[str, Any]) -> Cell:
     if found["difference"] is None:
-        return Cell(DASH, ("number",))
+        return number_cell(DASH)
     sure = found["p_value"] is not None and found["p_value"] < 0.05
     pair = f"{signed(found['ci_low'])} to {signed(found['ci_high'])}"
     small = "\n".join(part for part in (pair, p_value(found["p_value"])) if part)
@@ -325,7 +332,3 @@ def _metric_cells(
         is_best = len(among) > 1 and values[column] is not None and values[column] == best
         cells.append(Cell(text, ("number", "best") if is_best else ("number",)))
     return cells
-
-
-def _rows(rows: Sequence[Sequence[Cell]]) -> tuple[tuple[Cell, ...], ...]:
-    return tuple(tuple(row) for row in rows)

@@ -22,13 +22,12 @@ from typing import Any
 
 import jinja2
 
-from dglkgmix.experiments.paper import paper_numbers
+from dglkgmix.experiments.recipes import paper_numbers
 from dglkgmix.experiments.results_text import tables
 from dglkgmix.report.figures.canvas import save
-from dglkgmix.report.figures.entity_degree import draw_entity_degree
+from dglkgmix.report.figures.degree_curves import ANSWER_DEGREE, ENTITY_DEGREE, draw_curves
 from dglkgmix.report.figures.joint_degree import JointGrid, draw_joint_degree
 from dglkgmix.report.figures.mrr_by_bin import Estimate, draw_mrr_by_bin
-from dglkgmix.report.figures.tail_relation_degree import draw_tail_relation
 
 Axes = Mapping[str, Any]
 HERE = Path(__file__).resolve().parent
@@ -189,8 +188,8 @@ def panels(name: str, captions: Iterable[str]) -> str:
     """Draw the three panels of the paper's Figure 2; the Markdown row that shows them."""
     found = load(name)["panels"]
     drawn = {
-        "entity": draw_entity_degree(found["entity"]),
-        "relation": draw_tail_relation(found["relation"]),
+        "entity": draw_curves(found["entity"], ENTITY_DEGREE),
+        "relation": draw_curves(found["relation"], ANSWER_DEGREE),
         "joint": draw_joint_degree(_joint(found["joint"])),
     }
     for panel, picture in drawn.items():

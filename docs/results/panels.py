@@ -15,9 +15,8 @@ from typing import Any
 
 from dglkgmix import DegreeBins, Run
 from dglkgmix.experiments.summary import summarise
-from dglkgmix.report.figures.entity_degree import entity_degree_curves
+from dglkgmix.report.figures.degree_curves import entity_degree_curves, tail_relation_curves
 from dglkgmix.report.figures.joint_degree import JointGrid, joint_grid
-from dglkgmix.report.figures.tail_relation_degree import tail_relation_curves
 
 HERE = Path(__file__).resolve().parent
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from dglkgmix.cli.compare import compare
+from dglkgmix.cli.compare import _cells, compare
 from dglkgmix.cli.evaluate import evaluate
 from dglkgmix.errors import CheckpointError, ConfigError, DataError
 from tests.cli.conftest import call, call_json, ring_rows
@@ -81,6 +81,31 @@ def test_a_baseline_s_rank_table_is_compared_like_a_run(run, ring_folder, tmp_pa
     call(evaluate, "--baseline", "popularity", "--data", ring_folder, "--write-ranks", path)
     (entry,) = call_json(compare, path, run)
     assert entry["overall"]["mrr"]["b"] == call_json(evaluate, run)["overall"]["mrr"]
+
+
+def test_differences_stand_with_interval_and_number_of_queries(run, other):
+    lines = call(compare, run, other).stdout.splitlines()
+    (entry,) = call_json(compare, run, other)
+    assert lines[0] == f"{other} against {run}: test split, 5 distinct triples"
+    part = entry["overall"]["mrr"]
+    overall = next(line for line in lines if line.startswith("  MRR"))
+    assert f"{part['queries']}" in overall.split()
+    assert f"{part['difference']:+.4f}" in overall
+    assert f"{part['ci_low']:+.4f} … {part['ci_high']:+.4f}" in overall
+    assert [line.split()[:3] for line in lines if "high" in line] == [["high", "[50,∞)", "0"]] * 3
+    assert lines[-1] == "  p over bins is Holm-corrected."
+
+
+def test_several_runs_have_a_block_each(run, other):
+    page = call(compare, run, other, other).stdout
+    assert page.count(f"against {run}") == 2
+
+
+def test_small_p_values_are_bounded():
+    part = dict.fromkeys(("queries", "a", "b", "difference", "ci_low", "ci_high"), 1)
+    part |= {"a_sd": None, "b_sd": None}
+    shown = [_cells(part | {"p_value": value})[-1] for value in (1e-9, 0.25, None)]
+    assert shown == ["< 0.0001", "0.2500", "–"]
 
 
 def test_help_has_an_example():

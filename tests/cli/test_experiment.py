@@ -3,11 +3,10 @@ import json
 import pytest
 from click.testing import CliRunner
 
-from dglkgmix.cli import experiment as module
 from dglkgmix.cli.experiment import experiment
 from dglkgmix.errors import ConfigError
 from dglkgmix.experiments.estimate import Estimate
-from dglkgmix.experiments.grid import experiment_text, packaged_experiments
+from dglkgmix.experiments.recipes import packaged, packaged_text
 from dglkgmix.kg.graph import KnowledgeGraph
 
 TEXT = """
@@ -37,18 +36,10 @@ def invoke(*arguments):
 
 
 def results(failed):
+    empty: dict[str, list] = {"groups": [], "cells": [], "bin_names": []}
     counts = {"done": 2 - failed, "failed": failed, "pending": 0}
-    return {
-        "counts": counts,
-        "experiment": "x",
-        "about": "",
-        "finding": "",
-        "version": "1",
-        "groups": [],
-        "cells": [],
-        "bin_names": [],
-        "baseline": None,
-    }
+    texts = {"experiment": "x", "about": "", "finding": "", "version": "1", "baseline": None}
+    return {"counts": counts, **texts, **empty}
 
 
 @pytest.mark.parametrize("failed", [0, 1])
@@ -79,12 +70,8 @@ def test_a_dry_run_lists_cells_with_their_time(file, monkeypatch):
     monkeypatch.setattr("dglkgmix.experiments.estimate.estimate", estimate)
     lines = invoke(file, "--dry-run").stdout.splitlines()
     # Mixup starts from the standard cell, so two trainings fill two cells.
-    assert lines[0].split(maxsplit=3) == [
-        "1:02:05",
-        "100",
-        "steps",
-        "some-data, distmult, standard, seed 0",
-    ]
+    words = lines[0].split(maxsplit=3)
+    assert words == ["1:02:05", "100", "steps", "some-data, distmult, standard, seed 0"]
     assert lines[-1].startswith("2 cells, 2 trainings, at most about 2:04:11 of computing;")
     found = json.loads(invoke(file, "--dry-run", "--json", "--jobs", "2").stdout)
     assert found["seconds"] == pytest.approx(2 * 3725.4)
@@ -107,25 +94,16 @@ def test_an_interrupt_says_how_to_go_on(file, tmp_path, monkeypatch):
 
 
 def test_without_a_folder_nothing_starts(file):
-    found = invoke(file)
-    assert isinstance(found.exception, ConfigError)
-    assert "--out is missing" in str(found.exception)
+    with pytest.raises(ConfigError, match="--out is missing"):
+        CliRunner().invoke(experiment, [file], catch_exceptions=False)
 
 
 def test_packaged_experiments_can_be_shown():
-    assert invoke("paper-main", "--show").stdout == experiment_text("paper-main")
-    found = invoke("paper-mian", "--show")
-    assert "did you mean paper-main" in str(found.exception)
+    assert invoke("paper-main", "--show").stdout == packaged_text("experiments", "paper-main")
 
 
-def test_help_names_every_packaged_experiment():
-    text = experiment.help
-    assert text is not None
-    assert [name for name in packaged_experiments() if name not in text] == []
-
-
-def test_help_has_an_example_and_no_heavy_import():
+def test_help_has_an_example_and_names_every_packaged_experiment():
     found = invoke("--help").stdout
     assert "Example: dglkgmix experiment" in found
     assert 'strategy = ["standard", "two-stage", "mixup"]' in found
-    assert module.__doc__
+    assert [name for name in packaged("experiments") if name not in found] == []

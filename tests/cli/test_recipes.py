@@ -19,11 +19,10 @@ def test_the_list_names_every_recipe_and_what_it_should_reach():
     assert [line.split()[0] for line in lines[2:]] == recipe_names()
 
 
-def test_json_has_the_documented_keys():
+def test_json_has_every_recipe():
     result = CliRunner().invoke(recipes, ["--json"])
     rows = json.loads(result.stdout)
     assert [row["name"] for row in rows] == recipe_names()
-    assert {"name", "data", "model", "strategy", "regime", "expected"} <= set(rows[0])
 
 
 def test_show_prints_the_file_itself():

@@ -6,7 +6,7 @@ from click.testing import CliRunner
 from dglkgmix.cli.tune import tune
 from dglkgmix.config.toml import loads
 from dglkgmix.errors import ConfigError
-from dglkgmix.experiments.space import space_text
+from dglkgmix.experiments.recipes import packaged_text
 from dglkgmix.runs.run import Run
 
 BEST = {"number": 3, "value": 0.25, "options": {"training.lr": 0.5}}
@@ -117,7 +117,7 @@ def test_what_is_missing_is_named(arguments, message):
 
 def test_the_packaged_space_can_be_shown_and_help_has_an_example():
     found = CliRunner().invoke(tune, ["--space", "paper-tucker", "--show-space"])
-    assert found.stdout == space_text("paper-tucker")
+    assert found.stdout == packaged_text("spaces", "paper-tucker")
     text = CliRunner().invoke(tune, ["--help"]).stdout
     assert "Example: dglkgmix tune" in text
     assert "training.lr = { low = 1e-4, high = 1e-2, log = true }" in text

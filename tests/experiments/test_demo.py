@@ -7,8 +7,9 @@ import pytest
 from dglkgmix.config import Config
 from dglkgmix.config.toml import apply_overrides
 from dglkgmix.experiments import demo
-from dglkgmix.experiments.grid import experiment_text, parse_experiment
+from dglkgmix.experiments.grid import parse_experiment
 from dglkgmix.experiments.plan import cell_config, digest
+from dglkgmix.experiments.recipes import packaged_text
 from dglkgmix.kg.sources import load
 from dglkgmix.runs.run import Run
 from dglkgmix.training.defaults import resolve
@@ -48,7 +49,7 @@ def test_it_trains_compares_answers_and_reports(
 
 
 def test_the_experiment_over_seeds_trains_what_the_demo_trains() -> None:
-    experiment = parse_experiment(experiment_text("evidence-world"))
+    experiment = parse_experiment(packaged_text("experiments", "evidence-world"))
     kg = load(demo.GRAPH)
     assert experiment.axes["data"] == (demo.GRAPH,)
     for name, overrides in demo.RUNS.items():
@@ -88,7 +89,7 @@ def test_answers_seen_in_training_are_left_out_and_held_out_ones_marked() -> Non
 
     from dglkgmix.prediction.answers import Predictor
 
-    answers = demo._new_answers(kg, Predictor(kg, Oracle()), "Germany", "borders")
+    answers = demo.new_answers(Predictor(kg, Oracle()), "Germany", "borders")
     assert len(answers) == demo.ANSWERS
     assert {name for name, right in answers if right} == {"France", "Luxembourg"}
     assert [right for _, right in answers] == [True, True, False, False, False, False]

@@ -1,12 +1,9 @@
 import pytest
 
+from dglkgmix.config.settings import OPTIONS
 from dglkgmix.errors import ConfigError
-from dglkgmix.experiments.grid import (
-    experiment_text,
-    flatten,
-    packaged_experiments,
-    parse_experiment,
-)
+from dglkgmix.experiments.grid import Comparison, flatten, parse_comparison, parse_experiment
+from dglkgmix.experiments.recipes import packaged, packaged_text
 
 SMALL = """
 [experiment]
@@ -95,7 +92,7 @@ def test_the_baseline_is_standard_where_there_is_one():
         (
             "strategy.fixed_lambda = 1.0",
             "training.regime = '1-k'",
-            r"training.regime is an axis of .* \[variants.mine\]",
+            r"\[variants.mine\]: training.regime is an axis of",
         ),
         ('recipe = "other"', "[comparisons]", "comparisons must be a list"),
         ("training.epochs = 2", "training = 2", "unknown option 'training'"),
@@ -117,43 +114,67 @@ def test_a_table_that_is_missing_is_named():
 def test_further_comparisons_are_settings_of_the_grid():
     text = '[[comparisons]]\nof = { model = "tucker" }\nagainst = { model = "conve" }\n'
     (comparison,) = parse_experiment(SMALL + text).comparisons
-    assert comparison.of == {"model": "tucker"}
-    assert comparison.against == {"model": "conve"}
+    assert comparison == Comparison({"model": "tucker"}, {"model": "conve"})
     with pytest.raises(ConfigError, match=r"\[\[comparisons\]\] 1: of: no cell has model 'tuckr'"):
         parse_experiment(SMALL + text.replace("tucker", "tuckr"), "f")
 
 
+AXES = {
+    "training.filtered": (True, False),
+    "model": ("conve", "tucker"),
+    "strategy": ("standard", "mixup"),
+    "training.lr": (1.0, 0.2),
+}
+
+
+def test_the_other_setting_differs_in_the_named_axes_alone():
+    """Values are the grid's own, 1.0 for 1; and names need no quotes."""
+    of = {"model": "tucker", "training": {"lr": 0.2}}
+    comparison = parse_comparison(
+        {"of": of, "against": {"training.lr": 1, "model": "conve"}}, AXES, "f"
+    )
+    axes = {"model": "tucker", "strategy": "mixup", "training.lr": 0.2}
+    other = comparison.partner(axes)
+    assert other == {"model": "conve", "strategy": "mixup", "training.lr": 1.0}
+    assert type(other["training.lr"]) is float
+    assert comparison.partner(axes | {"model": "conve"}) is None
+
+
+@pytest.mark.parametrize(
+    ("of", "against", "message"),
+    [
+        ({"strategy": "mixup"}, None, "must be a table with of and against"),
+        ({"strategy": "mixup"}, {"strategy": "mixpu"}, "no cell has strategy 'mixpu'; did you"),
+        ({"strategy": "mixup"}, {"strategy": ["mixup"]}, r"no cell has strategy \['mixup'\]"),
+        ({"strategie": "mixup"}, {"strategy": "mixup"}, "unknown option 'strategie'; did you mean"),
+        ({"strategy": "mixup"}, {"model": "conve"}, "must name the same axes"),
+        ({}, {}, "at least one"),
+        ({"strategy": "mixup"}, {"strategy": "mixup"}, "are the same"),
+        (
+            {"training.filtered": 1},
+            {"training.filtered": False},
+            r"no cell has training\.filtered 1",
+        ),
+        ({"training.lr": 0.3}, {"training.lr": 0.2}, r"no cell has training\.lr 0\.3$"),
+        ("mixup", {"strategy": "mixup"}, "of must be a table"),
+    ],
+)
+def test_a_wrong_comparison_is_refused(of, against, message):
+    table = {"of": of} if against is None else {"of": of, "against": against}
+    with pytest.raises(ConfigError, match=message):
+        parse_comparison(table, AXES, "f")
+
+
 def test_nested_and_dotted_options_are_the_same():
-    nested = flatten({"training": {"lr": 1.0, "epochs": 2}}, "x")
-    assert nested == flatten({"training.lr": 1.0, "training.epochs": 2}, "x")
-    assert flatten({"data.columns": ["a", "b", "c"]}, "x") == {"data.columns": ["a", "b", "c"]}
+    dotted = {"training.lr": 1.0, "training.epochs": 2, "data.columns": ["a", "b", "c"]}
+    nested = {"training": {"lr": 1.0, "epochs": 2}, "data.columns": ["a", "b", "c"]}
+    assert flatten(nested, "x", OPTIONS) == flatten(dotted, "x", OPTIONS) == dotted
 
 
-def test_packaged_experiments_are_found_by_name(tmp_path):
-    names = packaged_experiments()
-    assert names == [
-        "evidence-codex-s-conve",
-        "evidence-codex-s-parameters",
-        "evidence-codex-s-rgcn",
-        "evidence-codex-s-tucker",
-        "evidence-fb15k-237-conve",
-        "evidence-world",
-        "paper-ablation",
-        "paper-calibration",
-        "paper-distances",
-        "paper-main",
-        "paper-parameters",
-        "precision",
-    ]
-    for name in names:
-        title = parse_experiment(experiment_text(name), name).name
+def test_packaged_experiments_are_right():
+    for name in packaged("experiments"):
+        title = parse_experiment(packaged_text("experiments", name), name).name
         assert title.startswith("KG-Mixup paper") == name.startswith("paper-")
-    with pytest.raises(ConfigError, match="neither a file nor a packaged experiment; did you mean"):
-        experiment_text("paper-mian")
-    with pytest.raises(ConfigError, match=r"none\.toml: cannot be read"):
-        experiment_text("none.toml")
-    (tmp_path / "mine.toml").write_text(SMALL)
-    assert experiment_text(str(tmp_path / "mine.toml")) == SMALL
 
 
 def test_the_guide_documents_every_key_and_its_example_is_right():
@@ -162,14 +183,7 @@ def test_the_guide_documents_every_key_and_its_example_is_right():
 
     guide = (ROOT / "docs" / "guides" / "experiments.md").read_text(encoding="utf-8")
     schema = guide.split("## The file")[1].split("## The results")[0]
-    for key in (
-        *grid._HEAD,
-        *grid.AXES,
-        "recipe",
-        "[grid]",
-        "of",
-        "against",
-    ):
+    for key in (*grid._HEAD, *grid.AXES, "recipe", "[grid]", "of", "against"):
         assert f"`{key}`" in schema, key
     example = guide.split("```toml\n")[1].split("```")[0]
     assert len(parse_experiment(example).combinations()) == 16

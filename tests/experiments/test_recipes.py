@@ -9,6 +9,9 @@ from dglkgmix.errors import ConfigError, UnknownNameError
 from dglkgmix.experiments.recipes import (
     all_recipes,
     load_recipe,
+    packaged,
+    packaged_text,
+    paper_numbers,
     read_recipe,
     recipe_names,
     recipe_text,
@@ -28,18 +31,26 @@ def tables():
     return json.loads(TABLES.read_text())
 
 
-def paper_cells(strategies=STRATEGIES):
-    return [(m, d, s) for m in MODELS for d in GRAPHS for s in strategies]
+def paper_cells():
+    return [(m, d, s) for m in MODELS for d in GRAPHS for s in STRATEGIES]
 
 
 def test_every_cell_of_the_paper_has_a_recipe():
     names = {f"{data}-{model}-{strategy}" for model, data, strategy in paper_cells()}
     assert names | set(OURS) <= set(recipe_names())
+    for config in map(load_recipe, OURS):
+        assert (config.strategy.name, config.training.regime) == ("standard", "1-n")
+        assert config.pretrain.enabled is False
+        assert config.swa.start < config.training.epochs
     for model, data, strategy in paper_cells():
         config = load_recipe(f"{data}-{model}-{strategy}")
         assert (config.data.source, config.model.decoder) == (data, model)
         assert config.strategy.name == strategy
         assert config.pretrain.enabled is config.swa.enabled is (strategy == "mixup")
+        # The reference smooths with mass one and leaves NELL unfiltered.
+        assert config.training.smoothing_mass == 1.0
+        for stage in [config.training] + [config.pretrain] * (strategy == "mixup"):
+            assert stage.regime == "1-n" or stage.filtered is (data != "nell-995")
 
 
 def test_values_typed_from_the_appendix():
@@ -56,21 +67,11 @@ def test_values_typed_from_the_appendix():
     assert load_recipe("codex-m-tucker-mixup").model.bias is False
 
 
-def test_the_reference_smooths_with_mass_one_and_leaves_nell_unfiltered():
+def test_expected_is_the_papers_mrr(tables):
     for model, data, strategy in paper_cells():
-        config = load_recipe(f"{data}-{model}-{strategy}")
-        assert config.training.smoothing_mass == 1.0
-        stages = [config.training] + [config.pretrain] * (strategy == "mixup")
-        for stage in stages:
-            if stage.regime == "1-k":
-                assert stage.filtered is (data != "nell-995")
-
-
-@pytest.mark.parametrize(("model", "data", "strategy"), paper_cells())
-def test_expected_is_the_papers_mrr(model, data, strategy, tables):
-    recipe = read_recipe(f"{data}-{model}-{strategy}")
-    assert recipe.expected == pytest.approx(tables["main"][model][strategy][data]["mrr"] / 100)
-    assert recipe.expected_from == "paper"
+        recipe = read_recipe(f"{data}-{model}-{strategy}")
+        assert recipe.expected == pytest.approx(tables["main"][model][strategy][data]["mrr"] / 100)
+        assert recipe.expected_from == "paper"
 
 
 def check_stage(stage, model, wanted):
@@ -136,16 +137,6 @@ def test_rows_have_the_documented_keys():
     assert all(list(row) == keys for row in rows.values())
     assert rows["fb15k-237-conve-mixup"]["expected"] == 0.3433
     assert all(row["about"] and row["data"] for row in rows.values())
-    for row in rows.values():
-        assert (row["expected"] is None) == (row["expected_from"] is None)
-
-
-def test_our_own_recipes_are_one_stage_of_one_to_n():
-    for name in OURS:
-        config = load_recipe(name)
-        assert (config.strategy.name, config.training.regime) == ("standard", "1-n")
-        assert config.pretrain.enabled is False
-        assert config.swa.start < config.training.epochs
 
 
 def test_an_unknown_name_comes_with_close_matches():
@@ -184,3 +175,52 @@ def test_a_file_is_a_recipe_too(tmp_path):
 def test_a_wrong_recipe_file_is_refused(tmp_path, text, message):
     with pytest.raises(ConfigError, match=message):
         read_recipe(write(tmp_path, text))
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "near"),
+    [("experiments", "paper-main", "paper-mian"), ("spaces", "paper-conve", "paper-conv")],
+)
+def test_files_are_found_and_misspelt_names_get_a_hint(tmp_path, kind, name, near):
+    assert name in packaged(kind)
+    path = write(tmp_path, packaged_text(kind, name))
+    assert packaged_text(kind, path) == packaged_text(kind, name)
+    with pytest.raises(ConfigError, match=f"neither a file nor a packaged .*; did you mean {name}"):
+        packaged_text(kind, near)
+    with pytest.raises(ConfigError, match=r"none\.toml: cannot be read"):
+        packaged_text(kind, "none.toml")
+
+
+def test_numbers_typed_from_the_paper():
+    conve = paper_numbers("fb15k-237", "conve", "mixup")
+    assert conve["overall.mrr"] == 0.3433
+    assert conve["bins.zero.mrr"] == 0.109
+    assert (conve["ece.low"], conve["distances.head"]) == (0.08, 1.09)
+    assert paper_numbers("fb15k-237", "tucker", "swa") == {
+        "overall.mrr": 0.3577,
+        "bins.low.mrr": 0.1418,
+    }
+    assert paper_numbers("world", "conve", "mixup") == paper_numbers("codex-m", "", "mixup") == {}
+
+
+def leaves(tree, path=()):
+    """Every number of nested tables with the keys that lead to it."""
+    if not isinstance(tree, dict):
+        return [(path, tree)]
+    return [leaf for key, value in tree.items() for leaf in leaves(value, (*path, key))]
+
+
+@pytest.mark.parametrize(
+    ("table", "key", "scale", "count"),
+    [
+        ("main", "overall.{}", 100, 90),
+        ("bins", "bins.{}.mrr", 100, 120),
+        ("ece", "ece.{}", 1, 24),
+    ],
+)
+def test_all_numbers_of_a_table(tables, table, key, scale, count):
+    found = leaves(tables[table])
+    assert len(found) == count
+    for (model, strategy, data, name), value in found:
+        ours = paper_numbers(data, model, strategy)[key.format(name)]
+        assert ours == pytest.approx(value / scale)

@@ -10,13 +10,13 @@ from dglkgmix.kg.degrees import DegreeBins
 from dglkgmix.runs.run import Run
 
 
-def group(found, model, strategy):
-    return next(g for g in found["groups"] if (g["model"], g["strategy"]) == (model, strategy))
+def group(found, strategy):
+    return next(g for g in found["groups"] if g["strategy"] == strategy)
 
 
-def runs(done, model, strategy):
+def runs(done, strategy):
     out, found, _ = done
-    cells = [c for c in found["cells"] if (c["model"], c["strategy"]) == (model, strategy)]
+    cells = [c for c in found["cells"] if c["strategy"] == strategy]
     return [Run.open(out / cell["run"]) for cell in sorted(cells, key=lambda c: c["seed"])]
 
 
@@ -41,67 +41,56 @@ def test_the_keys_are_those_of_the_documented_schema(done):
 
 
 def test_a_group_is_mean_and_spread_of_its_seeds(done):
-    entry = group(done[1], "distmult", "mixup")
-    own = [run.rank_table("test")["rank"] for run in runs(done, "distmult", "mixup")]
+    entry = group(done[1], "mixup")
+    own = [run.rank_table("test")["rank"] for run in runs(done, "mixup")]
     values = [float(np.mean(1 / ranks)) for ranks in own]
     mrr = entry["account"]["overall"]["mrr"]
     assert mrr["mean"] == pytest.approx(np.mean(values))
     assert mrr["sd"] == pytest.approx(abs(values[0] - values[1]) / np.sqrt(2))
     assert (entry["seeds"], mrr["seeds"]) == ([0, 1], 2)
-    valid = [run.metrics["valid"]["overall"]["mrr"] for run in runs(done, "distmult", "mixup")]
+    valid = [run.metrics["valid"]["overall"]["mrr"] for run in runs(done, "mixup")]
     assert entry["valid_mrr"]["mean"] == pytest.approx(np.mean(valid))
 
 
-def test_each_setting_is_tested_against_standard_over_the_seeds(done):
+def test_settings_are_tested_against_the_baseline_and_as_comparisons_ask(done):
     tables = {
-        s: [run.rank_table("test") for run in runs(done, "distmult", s)]
-        for s in ("standard", "mixup")
+        strategy: [run.rank_table("test") for run in runs(done, strategy)]
+        for strategy in ("standard", "two-stage", "mixup")
     }
-    wanted = compare(tables["standard"], tables["mixup"], DegreeBins((1, 3)))
-    entry = group(done[1], "distmult", "mixup")
-    assert entry["test"]["overall"] == wanted["overall"]
-    assert entry["test"]["bins"] == wanted["bins"]
-    assert entry["test"]["seeds"] == [0, 1]
-    assert group(done[1], "distmult", "standard")["test"] is None
-    assert group(done[1], "distmult", "broken")["test"] is None
-
-
-def test_further_settings_are_tested_against_each_other(done):
-    (found,) = done[1]["comparisons"]
-    tables = [
-        [run.rank_table("test") for run in runs(done, "distmult", s)]
-        for s in ("two-stage", "mixup")
-    ]
-    wanted = compare(*tables, DegreeBins((1, 3)))
-    assert {key: found["test"][key] for key in ("overall", "bins")} == wanted
-    assert (found["strategy"], found["against"]["strategy"]) == ("mixup", "two-stage")
-    assert found["data"] == found["against"]["data"]
-    assert found["seeds"] == [0, 1]
+    (further,) = done[1]["comparisons"]
+    found = {"standard": group(done[1], "mixup")["test"], "two-stage": further["test"]}
+    for other, test in found.items():
+        wanted = compare(tables[other], tables["mixup"], DegreeBins((1, 3)))
+        assert test == wanted | {"seeds": [0, 1]}
+    assert group(done[1], "standard")["test"] is None
+    assert (further["strategy"], further["against"]["strategy"]) == ("mixup", "two-stage")
+    assert further["data"] == further["against"]["data"]
+    assert further["seeds"] == [0, 1]
 
 
 def test_intervals_are_those_of_the_seeds_together(done):
-    tables = [run.rank_table("test") for run in runs(done, "distmult", "mixup")]
-    found = group(done[1], "distmult", "mixup")["intervals"]
+    tables = [run.rank_table("test") for run in runs(done, "mixup")]
+    found = group(done[1], "mixup")["intervals"]
     wanted = mrr_intervals(tables, DegreeBins((1, 3)))
     assert found == {name: value and list(value) for name, value in wanted.items()}
 
 
 def test_validation_by_bin_for_who_chooses(done):
-    tables = [run.rank_table("valid") for run in runs(done, "distmult", "mixup")]
+    tables = [run.rank_table("valid") for run in runs(done, "mixup")]
     values = [
         np.mean(1 / table["rank"][(table["tail_relation"] > 0) & (table["tail_relation"] < 3)])
         for table in tables
     ]
-    found = group(done[1], "distmult", "mixup")["valid_bins"]
+    found = group(done[1], "mixup")["valid_bins"]
     assert found["[1,3)"]["mean"] == pytest.approx(np.mean(values))
 
 
 def test_a_shared_first_stage_counts_for_everyone_that_starts_from_it(done):
     # 44 distinct triples, both directions; 1-K batches of 16 triples, 1-N batches of 16 queries.
-    kg = runs(done, "distmult", "mixup")[0].kg
+    kg = runs(done, "mixup")[0].kg
     triples, queries = -(-kg.num_edges // 16), -(-len(kg.train_index.heads) // 16)
     for strategy, first in (("mixup", queries), ("two-stage", queries), ("standard", 0)):
-        found = group(done[1], "distmult", strategy)["budget"]
+        found = group(done[1], strategy)["budget"]
         assert found["steps"] == first + 2 * triples, strategy
         if first:
             assert found["stages"]["pretrain"]["steps"] == first
@@ -117,7 +106,7 @@ def test_a_first_stage_that_is_gone_counts_for_nobody(plan, job, monkeypatch):
     gone = next(name for name in plan.trainings if "_pretrain_s1" in name)
     monkeypatch.setattr(Job, "summary", lambda self, name: None if name == gone else summary(name))
     found = Results(plan, job).collect({})
-    steps = [group(r, "distmult", "mixup")["budget"]["stages"]["pretrain"] for r in (whole, found)]
+    steps = [group(r, "mixup")["budget"]["stages"]["pretrain"] for r in (whole, found)]
     assert steps[0]["steps"] == steps[1]["steps"]
 
 
@@ -133,14 +122,10 @@ def test_a_damaged_rank_table_names_the_folder_to_remove(plan, job, monkeypatch)
 
 
 def test_distances_and_paper(done):
-    entry = group(done[1], "distmult", "standard")
+    entry = group(done[1], "standard")
     assert set(entry["distances"]) == {"head", "relation"}
-    own = [
-        embedding_distances(
-            run.kg, run.model.encoder.entity_table, run.model.encoder.relation_table
-        )
-        for run in runs(done, "distmult", "standard")
-    ]
+    both = [(run.kg, run.model.encoder) for run in runs(done, "standard")]
+    own = [embedding_distances(kg, of.entity_table, of.relation_table) for kg, of in both]
     for side in ("head", "relation"):
         mean = np.mean([found[side] for found in own])
         assert entry["distances"][side]["mean"] == pytest.approx(mean)
@@ -149,7 +134,7 @@ def test_distances_and_paper(done):
 
 
 def test_a_group_without_a_finished_cell_is_empty(done):
-    entry = group(done[1], "distmult", "broken")
+    entry = group(done[1], "broken")
     assert entry["seeds"] == []
     assert entry["probabilities"] is None
     for key in ("account", "valid_mrr", "valid_bins", "distances", "budget", "intervals", "test"):

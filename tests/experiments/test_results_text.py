@@ -4,8 +4,9 @@ import io
 from dglkgmix.experiments.results_text import to_csv, to_markdown
 
 NUMBER = {"mean": 0.25, "sd": 0.01, "seeds": 2}
-GROUP = {"mrr": NUMBER, "mr": NUMBER, "hits@1": NUMBER, "hits@3": NUMBER, "hits@10": NUMBER}
-GROUP |= {"amri": NUMBER, "queries": {"mean": 1234.0, "sd": 0.0, "seeds": 2}}
+GROUP = dict.fromkeys(("mrr", "mr", "hits@1", "hits@3", "hits@10", "amri"), NUMBER)
+GROUP |= {"queries": {"mean": 1234.0, "sd": 0.0, "seeds": 2}}
+TRAIN = {"steps": 10.0, "seconds": 2.5}
 TEST = {"difference": -0.0123, "ci_low": -0.02, "ci_high": 0.001, "p_value": 0.0001}
 
 
@@ -25,11 +26,7 @@ def group(strategy, **changes):
         },
         "valid_mrr": NUMBER,
         "distances": None,
-        "budget": {
-            "steps": 10.0,
-            "seconds": 2.5,
-            "stages": {"train": {"steps": 10.0, "seconds": 2.5}},
-        },
+        "budget": {**TRAIN, "stages": {"train": TRAIN}},
         "test": None,
         "paper": {},
         "valid_bins": {"low": NUMBER},
@@ -148,11 +145,8 @@ def test_failures_and_what_is_left_are_told():
 
 def test_distances_and_the_finding_where_there_are_any():
     distances = {"head": NUMBER, "relation": None}
-    text = to_markdown(
-        results(
-            group("x", distances=distances, paper={"distances.head": 1.18}), finding="It holds."
-        )
-    )
+    shown = group("x", distances=distances, paper={"distances.head": 1.18})
+    text = to_markdown(results(shown, finding="It holds."))
     assert "| 0.2500\u00a0±\u00a00.0100 | 1.18 | – |" in section(text, "Mean embedding distance")
     assert "It holds." in section(text, "The paper's finding")
     assert "distance" not in to_markdown(results(group("x")))
@@ -185,19 +179,14 @@ def test_csv_has_a_line_a_group_with_unrounded_numbers():
 
 
 def test_probabilities_before_and_after_scaling():
+    title = "Probabilities before and after scaling"
     both = dict.fromkeys(("ece", "brier", "log_loss"), NUMBER)
     account = group("x")["account"] | {"calibration": {"before": both, "after": both}}
-    part = section(
-        to_markdown(results(group("x", account=account), group("y"))),
-        "Probabilities before and after scaling",
-    )
+    part = section(to_markdown(results(group("x", account=account), group("y"))), title)
     assert "| ECE, before | ECE, after | Brier, before |" in part
     assert part.count("0.2500\u00a0±\u00a00.0100") == 6
     assert "Probabilities" not in to_markdown(results(group("y")))
-    odd = section(
-        to_markdown(results(group("x", account=account, probabilities=False))),
-        "Probabilities before and after scaling",
-    )
+    odd = section(to_markdown(results(group("x", account=account, probabilities=False))), title)
     assert "σ(score) is no probability" in odd
     assert "| – | 0.2500\u00a0±\u00a00.0100 | – |" in odd
 

@@ -2,8 +2,8 @@ import pytest
 
 from dglkgmix.config.toml import set_option
 from dglkgmix.errors import ConfigError
-from dglkgmix.experiments.recipes import load_recipe
-from dglkgmix.experiments.space import Range, packaged_spaces, parse_space, space_text
+from dglkgmix.experiments.recipes import load_recipe, packaged_text
+from dglkgmix.experiments.space import Range, parse_space
 from dglkgmix.experiments.tune import starting_point
 
 SPACE = """
@@ -24,17 +24,12 @@ class Asked:
     def __init__(self):
         self.calls = []
 
-    def suggest_categorical(self, name, choices):
-        self.calls.append((name, "one of", choices))
-        return choices[0]
+    def __getattr__(self, asked):
+        def suggest(name, first, *others, **options):
+            self.calls.append((asked, name, first, *others, *options.values()))
+            return first[0] if isinstance(first, list) else first
 
-    def suggest_int(self, name, low, high, *, step=1, log=False):
-        self.calls.append((name, "int", low, high, step, log))
-        return low
-
-    def suggest_float(self, name, low, high, *, step=None, log=False):
-        self.calls.append((name, "float", low, high, step, log))
-        return low
+        return suggest
 
 
 def test_a_trial_gets_a_value_for_every_option():
@@ -47,10 +42,10 @@ def test_a_trial_gets_a_value_for_every_option():
         "strategy.name": "standard",
     }
     assert trial.calls == [
-        ("training.lr", "float", 1e-4, 1e-2, None, True),
-        ("strategy.threshold", "int", 2, 10, 2, False),
-        ("model.input_dropout", "one of", [0.1, 0.2]),
-        ("strategy.name", "one of", ["standard", "mixup"]),
+        ("suggest_float", "training.lr", 1e-4, 1e-2, None, True),
+        ("suggest_int", "strategy.threshold", 2, 10, 2, False),
+        ("suggest_categorical", "model.input_dropout", [0.1, 0.2]),
+        ("suggest_categorical", "strategy.name", ["standard", "mixup"]),
     ]
 
 
@@ -92,16 +87,16 @@ def test_what_is_wrong_is_refused_by_name(old, new, message):
 
 
 def test_a_range_of_whole_numbers_is_for_whole_numbers():
-    found = parse_space("[space]\ntraining.lr = { low = 0.5, high = 1 }").choices["training.lr"]
-    assert found == Range(0.5, 1)
-    trial = Asked()
-    parse_space("[space]\ntraining.lr = { low = 0.5, high = 1 }").suggest(trial)
-    assert trial.calls[0][1] == "float"
+    space, trial = parse_space("[space]\ntraining.lr = { low = 0.5, high = 1 }"), Asked()
+    assert space.choices["training.lr"] == Range(0.5, 1)
+    space.suggest(trial)
+    assert trial.calls[0][0] == "suggest_float"
 
 
 def test_the_papers_space_is_packaged():
-    assert packaged_spaces() == ["paper-conve", "paper-tucker"]
-    conve, tucker = (parse_space(space_text(f"paper-{m}")) for m in ("conve", "tucker"))
+    conve, tucker = (
+        parse_space(packaged_text("spaces", f"paper-{m}")) for m in ("conve", "tucker")
+    )
     both = {
         "training.lr": [1e-5, 5e-5, 1e-4, 5e-4, 1e-3],
         "training.lr_decay": [0.99, 0.995, 1.0],
@@ -116,13 +111,6 @@ def test_the_papers_space_is_packaged():
         assert {key: space.choices[key] for key in both} == both
     assert tucker.choices["model.relation_dim"] == [50, 100, 200]
     assert set(conve.choices) - set(both) == {"model.feature_dropout", "model.hidden_dropout"}
-
-
-def test_files_are_found_and_misspelt_names_get_a_hint(tmp_path):
-    (tmp_path / "mine.toml").write_text(SPACE)
-    assert space_text(str(tmp_path / "mine.toml")) == SPACE
-    with pytest.raises(ConfigError, match="did you mean paper-conve"):
-        space_text("paper-conv")
 
 
 def test_trials_start_from_the_recipe_and_the_settings():

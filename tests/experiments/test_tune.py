@@ -1,4 +1,5 @@
 import itertools
+import json
 import multiprocessing
 import shutil
 import sys
@@ -9,7 +10,7 @@ import pytest
 from dglkgmix.errors import CheckpointError, ConfigError, DependencyError, StorageError
 from dglkgmix.experiments.recipes import read_recipe
 from dglkgmix.experiments.space import parse_space
-from dglkgmix.experiments.tune import Goal, Search, search, starting_point
+from dglkgmix.experiments.tune import RECORD, Goal, Search, claim, search, starting_point
 from dglkgmix.runs.run import Run
 
 SPACE = """
@@ -146,40 +147,26 @@ def test_interrupted_trials_do_not_count(fourteen, data, tmp_path, monkeypatch):
     assert drawn(plan) == fourteen[:3]
 
 
-def test_another_space_is_another_study(searched, data):
-    plan, _, _ = searched
-    names = {
-        plan.study_name,
-        plan_of(plan.out, data, SPACE.replace("[4, 8]", "[4]")).study_name,
-        plan_of(plan.out, data, goal=Goal("low")).study_name,
-        plan_of(plan.out, data, SPACE.replace("epochs = 2", "epochs = 3")).study_name,
-    }
-    assert len(names) == 4
-    assert plan_of(plan.out, data).study_name == plan.study_name
-    one_thread = SPACE.replace("runtime.threads = 1", 'runtime.device = "cpu"')
-    assert plan_of(plan.out, data, one_thread).study_name == plan.study_name
-
-
-def test_the_best_of_another_search_is_not_replaced_unasked(searched, data):
+def test_another_search_is_another_study_and_replaces_no_best_recipe_unasked(searched, data):
     plan, _, _ = searched
     best = (plan.out / "best.toml").read_bytes()
     others = {
         "the objective was 'mrr' and is 'low' now": plan_of(plan.out, data, goal=Goal("low")),
-        "[space] model.entity_dim was [4, 8] and is [4] now": plan_of(
-            plan.out, data, SPACE.replace("[4, 8]", "[4]")
-        ),
-        "training.epochs was 2 and is 3 now": plan_of(
-            plan.out, data, SPACE.replace("epochs = 2", "epochs = 3")
-        ),
-        "runtime.seed was left out and is 7 now": plan_of(
-            plan.out, data, SPACE.replace("runtime.threads = 1", "runtime.seed = 7")
-        ),
     }
+    for message, old, new in (
+        ("[space] model.entity_dim was [4, 8] and is [4] now", "[4, 8]", "[4]"),
+        ("training.epochs was 2 and is 3 now", "epochs = 2", "epochs = 3"),
+        ("runtime.seed was left out and is 7 now", "runtime.threads = 1", "runtime.seed = 7"),
+    ):
+        others[message] = plan_of(plan.out, data, SPACE.replace(old, new))
     for message, other in others.items():
         with pytest.raises(CheckpointError, match="--overwrite") as caught:
             search(other, 1)
         assert f"{plan.out}: holds another search: {message}" in str(caught.value)
     assert (plan.out / "best.toml").read_bytes() == best
+    assert len({other.study_name for other in (plan, *others.values())}) == 5
+    one_device = SPACE.replace("runtime.threads = 1", 'runtime.device = "cpu"')
+    assert plan_of(plan.out, data, one_device).study_name == plan.study_name
 
 
 def test_another_search_may_take_the_folder_over_on_request(data, tmp_path):
@@ -345,6 +332,33 @@ def test_without_optuna_the_extra_is_named(data, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "optuna", None)
     with pytest.raises(DependencyError, match=r"pip install 'dglkgmix\[tune\]'"):
         search(plan_of(tmp_path, data), 1)
+
+
+def test_what_differs_is_told_and_a_long_list_cut(tmp_path):
+    claim(tmp_path, {"goal": "mrr", "old": "1"})
+    with pytest.raises(CheckpointError) as caught:
+        claim(tmp_path, {"goal": "low"})
+    expected = "goal was mrr and is low now; old was 1 and is left out now. Choose another folder"
+    assert expected in str(caught.value)
+    with pytest.raises(CheckpointError, match=r"; and 2 more\. Choose"):
+        claim(tmp_path, {"goal": "low", **dict.fromkeys("abc", "2")})
+    assert json.loads((tmp_path / RECORD).read_text()) == {"goal": "mrr", "old": "1"}
+
+
+@pytest.mark.parametrize("damage", ["{", "[]"])
+def test_a_damaged_record_is_refused_and_may_be_replaced(tmp_path, damage):
+    (tmp_path / RECORD).write_text(damage)
+    with pytest.raises(CheckpointError, match=r"search\.json: damaged"):
+        claim(tmp_path, {"goal": "mrr"})
+    claim(tmp_path, {"goal": "mrr"}, overwrite=True)
+    assert json.loads((tmp_path / RECORD).read_text()) == {"goal": "mrr"}
+
+
+def test_a_result_of_nobody_knows_what_is_not_replaced(tmp_path):
+    (tmp_path / "best.toml").touch()
+    with pytest.raises(CheckpointError, match="exists, and of no known search"):
+        claim(tmp_path, {})
+    assert not (tmp_path / RECORD).exists()
 
 
 WORLD = """

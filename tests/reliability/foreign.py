@@ -207,12 +207,16 @@ def settings(folder: Path) -> Judge:
     from dglkgmix.config.settings import OPTIONS
     from dglkgmix.config.toml import apply_overrides, dumps, load
     from dglkgmix.errors import ConfigError
-    from dglkgmix.experiments.grid import experiment_text, parse_experiment
-    from dglkgmix.experiments.space import parse_space, space_text
+    from dglkgmix.experiments.grid import parse_experiment
+    from dglkgmix.experiments.recipes import packaged_text
+    from dglkgmix.experiments.space import parse_space
 
     whole = dumps(Config()).encode()
     small = b'[training]\nlr = 1e-3\nepochs = 5\n[strategy]\nname = "mixup"\nfixed_lambda = 0.5\n'
-    grid, space = experiment_text("paper-ablation"), space_text("paper-conve")
+    grid, space = (
+        packaged_text("experiments", "paper-ablation"),
+        packaged_text("spaces", "paper-conve"),
+    )
     seeds = (whole, small, grid.encode(), space.encode())
 
     def override(chance: random.Random) -> None:

@@ -1,6 +1,6 @@
 from dglkgmix.report import blocks
 from dglkgmix.report.blocks import Code, Fold, Grid, Queries, Row, Text, picture
-from dglkgmix.report.figures.canvas import draw
+from dglkgmix.report.figures.canvas import drawing
 from dglkgmix.report.tables import Table
 
 
@@ -11,7 +11,9 @@ def test_every_kind_of_block_has_a_name_of_its_own():
 
 
 def test_a_picture_is_an_svg_with_its_words():
-    made = picture("name", draw(lambda axes: None), "A title", "In words", "Caption", wide=True)
+    with drawing() as (figure, _):
+        pass
+    made = picture("name", figure, "A title", "In words", "Caption", wide=True)
     assert made.svg.startswith("<svg")
     assert ">A title</title>" in made.svg
     assert ">In words</desc>" in made.svg

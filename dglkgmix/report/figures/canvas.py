@@ -10,11 +10,9 @@ from __future__ import annotations
 import html
 import io
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, cast
-
-import numpy as np
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -69,56 +67,57 @@ _RC: Any = {
 }
 
 
-@contextmanager
-def _style() -> Iterator[None]:
-    import matplotlib as mpl
-
-    with mpl.rc_context(_RC):
-        yield
-
-
 # Inches of a panel that stands beside others on a page.
 PANEL = (4.1, 3.3)
 
 
-def draw(
-    paint: Callable[[Sequence[Axes]], None],
-    *,
-    panels: int = 1,
-    width: float = 5.4,
-    height: float = 3.4,
-    share_y: bool = False,
-) -> Figure:
-    """A figure of ``panels`` axes side by side, painted in the house style.
+@contextmanager
+def drawing(
+    width: float = 5.4, height: float = 3.4, panels: int = 1
+) -> Iterator[tuple[Figure, list[Axes]]]:
+    """A figure with ``panels`` axes side by side, to be painted within the block.
 
     ``width`` and ``height`` are inches.
     """
+    import matplotlib as mpl
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
+    from matplotlib.ticker import FuncFormatter, NullFormatter
 
-    with _style():
+    with mpl.rc_context(_RC):
         figure = Figure(figsize=(width, height), layout="constrained")
         FigureCanvasAgg(figure)
-        axes = np.atleast_1d(figure.subplots(1, panels, sharey=share_y)).tolist()
-        paint(axes)
-        for panel in axes:
-            _plain_log_labels(panel)
+        panel_axes = figure.subplots(1, panels, squeeze=False)[0].tolist()
+        yield figure, panel_axes
+        for axes in panel_axes:
+            for axis in (axes.xaxis, axes.yaxis):
+                if axis.get_scale() == "log":
+                    # 1,000 in place of matplotlib's mathematics.
+                    plain = FuncFormatter(lambda x, _: f"{x:,.0f}" if x >= 1 else f"{x:g}")
+                    axis.set_major_formatter(plain)
+                    axis.set_minor_formatter(NullFormatter())
         figure.draw_without_rendering()
         # Laid out once: every file of a figure then has the same geometry.
         figure.set_layout_engine("none")
-    return figure
 
 
-def _plain_log_labels(axes: Axes) -> None:
-    """1,000 in place of matplotlib's mathematics on logarithmic axes."""
-    from matplotlib.ticker import FuncFormatter, NullFormatter
-
-    for axis in (axes.xaxis, axes.yaxis):
-        if axis.get_scale() == "log":
-            axis.set_major_formatter(
-                FuncFormatter(lambda x, _: f"{x:,.0f}" if x >= 1 else f"{x:g}")
-            )
-            axis.set_minor_formatter(NullFormatter())
+def grouped_bars(axes: Axes, series: Iterable[Sequence[float | None]]) -> list[Any]:
+    """The bars of each series, side by side at 0, 1, …; one without a value has no height."""
+    series = list(series)
+    width = 0.8 / max(1, len(series))
+    axes.tick_params(axis="x", length=0)
+    return [
+        axes.bar(
+            [i - 0.4 + (place + 0.5) * width for i in range(len(values))],
+            [value or 0.0 for value in values],
+            width * 0.92,
+            color=SERIES[place % len(SERIES)],
+            hatch=HATCHES[place % len(HATCHES)],
+            edgecolor=PAPER,
+            linewidth=0,
+        )
+        for place, values in enumerate(series)
+    ]
 
 
 def legend(axes: Axes, handles: Sequence[Any], names: Sequence[str]) -> None:
@@ -158,54 +157,37 @@ def page_svg(figure: Figure, name: str, title: str, alt: str) -> str:
     """``figure`` as inline SVG for a page.
 
     Args:
-        figure: what :func:`draw` gave.
+        figure: what :func:`drawing` gave.
         name: unique on the page; every id in the SVG starts with it.
         title: a short accessible name.
         alt: what the picture shows, in words.
     """
-    svg = _raw_svg(figure)
-    svg = svg[svg.index("<svg") :]
-    svg = re.sub(r"<(metadata|style).*?</\1>\s*", "", svg, flags=re.DOTALL)
-    svg = re.sub(r"(#[0-9a-f]{6})\b", _variable, svg)
-    svg = re.sub(r"(font(?:-family)?: ?[^;\"]*?)'[^;\"]*", _inherit_font, svg)
-    svg = re.sub(r'\bid="', f'id="{name}-', svg)
-    svg = re.sub(r"url\(#", f"url(#{name}-", svg)
-    svg = re.sub(r'href="#', f'href="#{name}-', svg)
-    return re.sub(r"<svg[^>]*>", lambda tag: _opening(tag.group(0), name, title, alt), svg, count=1)
+    import matplotlib as mpl
+
+    buffer = io.StringIO()
+    with mpl.rc_context(_RC):
+        figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
+    svg = buffer.getvalue()
+    tag, rest = svg[svg.index("<svg") :].split(">", 1)
+    rest = re.sub(r"<(metadata|style).*?</\1>\s*", "", rest, flags=re.DOTALL)
+    for colour, variable in _VARIABLES.items():
+        rest = rest.replace(colour, f"var({variable}, {colour})")
+    rest = re.sub(r"(font(?:-family)?: ?[^;\"]*?)'[^;\"]*", r"\1inherit", rest)
+    rest = re.sub(r'(\bid="|url\(#|href="#)', rf"\g<1>{name}-", rest)
+    attributes = dict(re.findall(r'(\w+)="([^"]*)"', tag))
+    pixels = float(attributes["width"].removesuffix("pt")) * 4 / 3
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" '
+        f'viewBox="{attributes["viewBox"]}" role="img" aria-labelledby="{name}-title {name}-desc" '
+        f'style="max-width: {pixels:.0f}px; stroke-linejoin: round; stroke-linecap: butt">'
+        f'<title id="{name}-title">{html.escape(title)}</title>'
+        f'<desc id="{name}-desc">{html.escape(alt)}</desc>{rest}'
+    )
 
 
 def save(figure: Figure, path: str | Any) -> None:
     """Write ``figure`` for print, in the format of the file name's ending (svg, pdf, png)."""
-    with _style():
+    import matplotlib as mpl
+
+    with mpl.rc_context(_RC):
         figure.savefig(path, facecolor="white", dpi=200)
-
-
-def _raw_svg(figure: Figure) -> str:
-    buffer = io.StringIO()
-    with _style():
-        figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
-    return buffer.getvalue()
-
-
-def _variable(match: re.Match[str]) -> str:
-    colour = match.group(1)
-    return f"var({_VARIABLES[colour]}, {colour})" if colour in _VARIABLES else colour
-
-
-def _inherit_font(match: re.Match[str]) -> str:
-    return cast(str, match.group(1)) + "inherit"
-
-
-def _opening(tag: str, name: str, title: str, alt: str) -> str:
-    view = re.search(r'viewBox="[^"]*"', tag)
-    width = re.search(r'width="([0-9.]+)pt"', tag)
-    if view is None or width is None:  # pragma: no cover - matplotlib writes both
-        raise ValueError(f"no size in {tag}")
-    pixels = float(width.group(1)) * 4 / 3
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" '
-        f'{view.group(0)} role="img" aria-labelledby="{name}-title {name}-desc" '
-        f'style="max-width: {pixels:.0f}px; stroke-linejoin: round; stroke-linecap: butt">'
-        f'<title id="{name}-title">{html.escape(title)}</title>'
-        f'<desc id="{name}-desc">{html.escape(alt)}</desc>'
-    )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import tempfile
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,7 +14,7 @@ from dglkgmix.errors import ConfigError
 from dglkgmix.files import write_atomic
 from dglkgmix.kg.degrees import DegreeBins, query_degrees, readable
 from dglkgmix.paths import path_of
-from dglkgmix.report.figures.canvas import INK, PAPER, SERIES, draw, save
+from dglkgmix.report.figures.canvas import INK, PAPER, SERIES, drawing, save
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -80,23 +79,24 @@ def distribution_of(kg: KnowledgeGraph, bins: DegreeBins) -> DegreeDistribution:
 def draw_degrees(distribution: DegreeDistribution) -> Figure:
     """Two panels: pairs by degree, both axes logarithmic, and test queries by bin."""
     height = max(3.6, 0.34 * len(distribution.bins))
-    return draw(lambda axes: _paint(axes, distribution), panels=2, width=9.2, height=height)
+    with drawing(9.2, height, panels=2) as (figure, [left, right]):
+        _paint_pairs(left, distribution)
+        _paint_test(right, distribution)
+    return figure
 
 
 def describe_degrees(distribution: DegreeDistribution) -> str:
     """The figure in words."""
     total = sum(distribution.test.values())
-    shares = [f"{readable(n)} {_share(count, total)}" for n, count in distribution.test.items()]
+    shares = [
+        f"{readable(name)} {count:,}" + (f" ({100 * count / total:.1f} %)" if total else "")
+        for name, count in distribution.test.items()
+    ]
     return (
         f"Tail-relation degrees of {sum(distribution.pairs):,} pairs of tail and relation, from 1 "
         f"to below {distribution.edges[-1]:,}; {distribution.pairs[0]:,} pairs have degree 1. "
         f"Test queries by degree of the answer: {', '.join(shares)}."
     )
-
-
-def _paint(axes: Sequence[Axes], distribution: DegreeDistribution) -> None:
-    _paint_pairs(axes[0], distribution)
-    _paint_test(axes[1], distribution)
 
 
 def _paint_pairs(axes: Axes, distribution: DegreeDistribution) -> None:
@@ -170,7 +170,3 @@ def _paint_test(axes: Axes, distribution: DegreeDistribution) -> None:
     axes.set_xticks([])
     axes.set_ylabel("tail-relation degree of the answer")
     axes.set_title(f"Where the {total:,} test queries lie" if total else "No test queries")
-
-
-def _share(count: int, total: int) -> str:
-    return f"{count:,} ({100 * count / total:.1f} %)" if total else f"{count:,}"

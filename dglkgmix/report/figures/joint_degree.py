@@ -10,10 +10,9 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from dglkgmix.report.figures.canvas import PANEL, PAPER, SERIES, draw, legend
+from dglkgmix.report.figures.canvas import PANEL, PAPER, SERIES, drawing, legend
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
     from dglkgmix.evaluation.rank_table import RankTable
@@ -49,8 +48,33 @@ def joint_grid(table: RankTable) -> JointGrid:
 
 def draw_joint_degree(grid: JointGrid) -> Figure:
     """A cluster of bars for each tail-relation range, a bar for each other-relation range."""
-    width, height = PANEL
-    return draw(lambda axes: _paint(axes[0], grid), width=width, height=height)
+    with drawing(*PANEL) as (figure, [axes]):
+        count = len(grid.other_names)
+        width = 0.84 / count
+        handles = []
+        for place in range(count):
+            offsets = [i - 0.42 + (place + 0.5) * width for i in range(len(grid.tail_names))]
+            values = [0.0 if math.isnan(row[place]) else row[place] for row in grid.mrr]
+            # Paper beneath, or the grid would show through the lighter shades.
+            axes.bar(offsets, values, width * 0.9, color=PAPER, linewidth=0)
+            handles.append(
+                axes.bar(
+                    offsets,
+                    values,
+                    width * 0.9,
+                    # The ranges have an order: shades of one colour, which grey print keeps.
+                    color=SERIES[0],
+                    alpha=0.25 + 0.75 * place / max(1, count - 1),
+                    linewidth=0,
+                )
+            )
+        axes.set_xticks(range(len(grid.tail_names)), list(grid.tail_names))
+        axes.tick_params(axis="x", length=0)
+        axes.set_xlabel("tail-relation degree\n(bars: other-relation in-degree)")
+        axes.set_ylabel("MRR")
+        axes.set_ylim(bottom=0)
+        legend(axes, handles, list(grid.other_names))
+    return figure
 
 
 def describe_joint_degree(grid: JointGrid) -> str:
@@ -66,31 +90,3 @@ def describe_joint_degree(grid: JointGrid) -> str:
     return "MRR by other-relation in-degree within ranges of tail-relation degree; " + " ".join(
         parts
     )
-
-
-def _paint(axes: Axes, grid: JointGrid) -> None:
-    count = len(grid.other_names)
-    width = 0.84 / count
-    handles = []
-    for place in range(count):
-        offsets = [i - 0.42 + (place + 0.5) * width for i in range(len(grid.tail_names))]
-        values = [0.0 if math.isnan(row[place]) else row[place] for row in grid.mrr]
-        # Paper beneath, or the grid would show through the lighter shades.
-        axes.bar(offsets, values, width * 0.9, color=PAPER, linewidth=0)
-        handles.append(
-            axes.bar(
-                offsets,
-                values,
-                width * 0.9,
-                # The ranges have an order: shades of one colour, which grey print keeps.
-                color=SERIES[0],
-                alpha=0.25 + 0.75 * place / max(1, count - 1),
-                linewidth=0,
-            )
-        )
-    axes.set_xticks(range(len(grid.tail_names)), list(grid.tail_names))
-    axes.tick_params(axis="x", length=0)
-    axes.set_xlabel("tail-relation degree\n(bars: other-relation in-degree)")
-    axes.set_ylabel("MRR")
-    axes.set_ylim(bottom=0)
-    legend(axes, handles, list(grid.other_names))

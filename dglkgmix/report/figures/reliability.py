@@ -6,10 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from dglkgmix.report.figures.canvas import MARKERS, MUTED, SERIES, draw, legend
+from dglkgmix.report.figures.canvas import MARKERS, MUTED, SERIES, drawing, legend
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 
@@ -27,7 +26,21 @@ Series = Mapping[str, Sequence[Point]]
 
 def draw_reliability(series: Series) -> Figure:
     """One line a series (before and after scaling, or runs) against the diagonal."""
-    return draw(lambda axes: _paint(axes[0], series), width=4.1, height=4.3)
+    with drawing(4.1, 4.3) as (figure, [axes]):
+        axes.plot([0, 1], [0, 1], color=MUTED, linestyle=(0, (4, 3)), linewidth=1.2)
+        handles = []
+        for place, points in enumerate(series.values()):
+            x, y = [p.probability for p in points], [p.share for p in points]
+            style: dict[str, Any] = {
+                "color": SERIES[place % len(SERIES)],
+                "marker": MARKERS[place % len(MARKERS)],
+            }
+            handles.append(axes.plot(x, y, **style)[0])
+        axes.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02), aspect="equal")
+        axes.set_xlabel("predicted probability")
+        axes.set_ylabel("share of true triples")
+        legend(axes, handles, list(series))
+    return figure
 
 
 def describe_reliability(series: Series) -> str:
@@ -37,19 +50,3 @@ def describe_reliability(series: Series) -> str:
         for name, points in series.items()
     ]
     return "Share of true triples by predicted probability. " + " ".join(parts)
-
-
-def _paint(axes: Axes, series: Series) -> None:
-    axes.plot([0, 1], [0, 1], color=MUTED, linestyle=(0, (4, 3)), linewidth=1.2)
-    handles = []
-    for place, points in enumerate(series.values()):
-        x, y = [p.probability for p in points], [p.share for p in points]
-        style: dict[str, Any] = {
-            "color": SERIES[place % len(SERIES)],
-            "marker": MARKERS[place % len(MARKERS)],
-        }
-        handles.append(axes.plot(x, y, **style)[0])
-    axes.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02), aspect="equal")
-    axes.set_xlabel("predicted probability")
-    axes.set_ylabel("share of true triples")
-    legend(axes, handles, list(series))

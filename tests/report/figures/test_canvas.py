@@ -8,7 +8,7 @@ from dglkgmix.report.figures.canvas import (
     MUTED,
     PAPER,
     SERIES,
-    draw,
+    drawing,
     legend,
     page_svg,
     save,
@@ -18,15 +18,17 @@ from dglkgmix.report.figures.canvas import (
 NAMES = ["_hidden", "$x$ and $y_1", "a_b^c"]
 
 
-def paint(axes):
-    handles = [axes[0].plot([0, 1], [i, 1], color=SERIES[i])[0] for i in range(3)]
-    legend(axes[0], handles, NAMES)
-    axes[0].set_title("100 % of \\alpha $z$")
+def draw():
+    with drawing() as (figure, [axes]):
+        handles = [axes.plot([0, 1], [i, 1], color=SERIES[i])[0] for i in range(3)]
+        legend(axes, handles, NAMES)
+        axes.set_title("100 % of \\alpha $z$")
+    return figure
 
 
 @pytest.fixture(scope="module")
 def figure():
-    return draw(paint)
+    return draw()
 
 
 def texts(svg):
@@ -70,14 +72,14 @@ def test_colours_and_fonts_are_left_to_the_page(figure):
 
 
 def test_the_same_figure_gives_the_same_bytes(figure):
-    assert page_svg(figure, "fig", "t", "a") == page_svg(draw(paint), "fig", "t", "a")
+    assert page_svg(figure, "fig", "t", "a") == page_svg(draw(), "fig", "t", "a")
 
 
 def test_no_global_state_is_touched():
     import matplotlib as mpl
 
     before = dict(mpl.rcParams)
-    page_svg(draw(paint), "fig", "t", "a")
+    page_svg(draw(), "fig", "t", "a")
     assert dict(mpl.rcParams) == before
 
 
@@ -91,11 +93,9 @@ def test_files_for_print(figure, tmp_path, ending):
 def test_a_legend_reads_along_its_rows():
     names = [f"run {i}" for i in range(7)]
 
-    def seven(axes):
-        handles = [axes[0].plot([0, 1], [0, i])[0] for i in range(7)]
-        legend(axes[0], handles, names)
-
-    drawn = draw(seven).axes[0].get_legend()
+    with drawing() as (_, [axes]):
+        legend(axes, [axes.plot([0, 1], [0, i])[0] for i in range(7)], names)
+    drawn = axes.get_legend()
     places = {t.get_text(): t.get_window_extent() for t in drawn.get_texts()}
     reading = sorted(names, key=lambda name: (-round(places[name].y0), places[name].x0))
     assert reading == names
@@ -103,11 +103,10 @@ def test_a_legend_reads_along_its_rows():
 
 
 def test_logarithmic_axes_have_plain_numbers():
-    def paint_log(axes):
-        axes[0].plot([0.1, 1000], [1, 2])
-        axes[0].set_xscale("log")
-
-    shown = texts(page_svg(draw(paint_log), "fig", "t", "a"))
+    with drawing() as (figure, [axes]):
+        axes.plot([0.1, 1000], [1, 2])
+        axes.set_xscale("log")
+    shown = texts(page_svg(figure, "fig", "t", "a"))
     assert {"0.1", "1", "10", "100", "1,000"} <= set(shown)
     assert not any("$" in text for text in shown)
 
