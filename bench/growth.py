@@ -85,7 +85,7 @@ def _partners(kg: Any, count: int) -> None:
 
 def _rank(steps: Steps, count: int) -> None:
     for _ in range(count):
-        steps.loop._mrr()
+        steps.loop._validation()
 
 
 def exponent(sizes: list[float], seconds: list[float]) -> float:

@@ -77,11 +77,11 @@ def _end_epoch(loop: Any) -> None:
     """What a training does after its batches: validate, keep the best, save its state."""
     from dglkgmix.evaluation.queries import queries_of
     from dglkgmix.files import RunFolder
-    from dglkgmix.runs.state_file import StateFile
+    from dglkgmix.runs.checkpoint import StateFile
 
     loop._valid = queries_of(loop.kg, loop.kg.valid[:100])
     loop.work.end_epoch()
-    loop.work.record(loop._mrr())
+    loop.work.record(loop._validation().goal)
     with tempfile.TemporaryDirectory() as folder, RunFolder.create(Path(folder) / "run") as run:
         StateFile(run, 1).save(loop.work.state(), torch.device("cpu"))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from itertools import chain, count, islice
 from typing import Any
 
 import torch
@@ -20,7 +20,6 @@ from dglkgmix.config import (
 from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.models.link_predictor import LinkPredictor
 from dglkgmix.training.device import seeded
-from dglkgmix.training.epoch_meter import EpochMeter
 from dglkgmix.training.progress import Progress
 from dglkgmix.training.stage_loop import StageLoop
 from dglkgmix.training.stage_state import StageState
@@ -48,7 +47,7 @@ def settings(
     return Config(
         model=ModelConfig(decoder=decoder, entity_dim=dim, **model),  # type: ignore[arg-type]
         training=TrainingConfig(
-            **{"epochs": 1, "lr": 1e-3, "loss": loss, **training},
+            **{"epochs": 1, "lr": 1e-3, "loss": loss, "validate_every": 10**9, **training},
             regime=regime,  # type: ignore[arg-type]
             batch_size=batch,
         ),
@@ -74,25 +73,16 @@ class Steps:
     def __init__(self, kg: KnowledgeGraph, config: Config) -> None:
         keep_freed_memory()
         self.loop = begin(kg, config)
-        self.loop.work.model.train()
         self._device = torch.device(config.runtime.device)
-        self._batches = self._endless()
+        self._batches = chain.from_iterable(map(self.loop.draw, count(1)))
 
-    def __call__(self, count: int) -> dict[str, Any]:
-        """Make ``count`` steps."""
-        meter = EpochMeter("bench", 1, self.loop.work.lr, interval=32)
+    def __call__(self, number: int) -> dict[str, Any]:
+        """Make ``number`` steps, as an epoch of as many batches."""
+        self.loop.draw = lambda epoch: islice(self._batches, number)
         with seeded(1, self._device):
-            for _ in range(count):
-                self.loop._batch(next(self._batches), meter)
-        row = meter.row(valid=None, averaged=0)
+            row = self.loop.epoch()
         return {
             "batches_of_epoch": len(self.loop),
             "positives": row.positives,
             "loss": row.loss,
         }
-
-    def _endless(self) -> Iterator[Any]:
-        epoch = 0
-        while True:
-            epoch += 1
-            yield from self.loop._draw(epoch)

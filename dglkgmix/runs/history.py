@@ -43,7 +43,8 @@ class Row:
 
 
 COLUMNS = tuple(field.name for field in fields(Row))
-_INTEGERS = {"epoch", "synthetic_samples", "positives", "batches", "averaged"}
+_INTEGERS = ("epoch", "synthetic_samples", "positives", "batches", "averaged")
+_KINDS: dict[str, Any] = {"stage": str, **dict.fromkeys(_INTEGERS, int)}
 
 
 def to_csv(rows: Iterable[Row]) -> bytes:
@@ -63,7 +64,10 @@ def from_csv(data: bytes, where: str = "history.csv") -> list[dict[str, Any]]:
     """
     try:
         reader = csv.DictReader(io.StringIO(data.decode()))
-        rows = [{key: _parse(key, text) for key, text in row.items()} for row in reader]
+        rows = [
+            {key: None if text == "" else _KINDS.get(key, float)(text) for key, text in row.items()}
+            for row in reader
+        ]
     except (ValueError, TypeError, csv.Error) as error:
         raise CheckpointError(f"{where}: {error}") from None
     if tuple(reader.fieldnames or ()) not in (COLUMNS, COLUMNS[:-1]):
@@ -77,14 +81,6 @@ def to_rows(values: Iterable[dict[str, Any]]) -> list[Row]:
         return [Row(**value) for value in values]
     except TypeError as error:
         raise CheckpointError(f"history: {error}") from None
-
-
-def _parse(key: str, text: str) -> Any:
-    if key == "stage":
-        return text
-    if text == "":
-        return None
-    return int(text) if key in _INTEGERS else float(text)
 
 
 class TensorBoard:

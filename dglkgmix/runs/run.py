@@ -27,7 +27,6 @@ from dglkgmix.paths import readable
 from dglkgmix.runs import checkpoint, run_files
 from dglkgmix.runs.history import from_csv
 from dglkgmix.runs.results import split_account
-from dglkgmix.runs.state_file import StateFile
 
 
 class Run:
@@ -100,8 +99,21 @@ class Run:
 
     @cached_property
     def model(self) -> LinkPredictor:
-        """The model with the selected weights, in evaluation mode."""
-        weights, where = self._weights()
+        """The model with the selected weights, in evaluation mode.
+
+        Of an interrupted run it has the best weights of the last complete state.
+        """
+        if self.folder.has(run_files.MODEL):
+            where = str(self.path / run_files.MODEL)
+            weights = run_files.read_weights(self.folder)
+        else:
+            where = str(self.path / run_files.STATE)
+            state = checkpoint.StateFile(self.folder, "auto").load()
+            if state is None:
+                raise CheckpointError(
+                    f"{self.path}: interrupted before its first state was written"
+                )
+            weights = state["best"] or state["model"]
         try:
             run_files.check_tables(weights, self.config.model, self.kg, where)
             model = LinkPredictor.build(self.config.model, self.kg)
@@ -172,15 +184,3 @@ class Run:
         table, scorer = self.rank_table(split), ModelScorer(self.model)
         platt, listed = self.calibration(), self.list_probability()
         return split_account(scorer, self.kg, split, table, platt=platt, listed=listed, bins=bins)
-
-    def _weights(self) -> tuple[dict[str, torch.Tensor], str]:
-        """The selected weights; of an interrupted run, the best of its last complete state."""
-        if self.folder.has(run_files.MODEL):
-            where = str(self.path / run_files.MODEL)
-            return run_files.read_weights(self.folder), where
-        where = str(self.path / run_files.STATE)
-        state = StateFile(self.folder, "auto").load()
-        if state is None:
-            raise CheckpointError(f"{self.path}: interrupted before its first state was written")
-        weights: dict[str, torch.Tensor] = state["best"] or state["model"]
-        return weights, where

@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 import torch
 from torch import Tensor
 
+from dglkgmix.atomic import Content
 from dglkgmix.config import Config, ModelConfig
 from dglkgmix.config.checks import validate
 from dglkgmix.config.toml import dumps, loads
@@ -22,6 +23,7 @@ from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.kg.vocabulary import Vocabulary
 from dglkgmix.models.registry import table_dims
 from dglkgmix.parquet import read_checked
+from dglkgmix.paths import path_of
 from dglkgmix.runs import checkpoint
 
 CONFIG = "config.toml"
@@ -31,13 +33,30 @@ TRIPLES = "triples.parquet"
 MODEL = "model.safetensors"
 HISTORY = "history.csv"
 METRICS = "metrics.json"
-STATE = "last/state.safetensors"
+STATE = checkpoint.STATE
 SPLITS = ("train", "valid", "test")
 _NAMES = {"name": pa.large_string()}
-_TRIPLES = {
-    **dict.fromkeys(("head", "relation", "tail"), pa.int64()),
-    "split": pa.string(),
-}
+_COLUMNS = ("head", "relation", "tail")
+_TRIPLES = {**dict.fromkeys(_COLUMNS, pa.int64()), "split": pa.string()}
+
+
+class Spectator(RunFolder):
+    """Reads what another process writes; its own writes and removals do nothing.
+
+    Made by :meth:`begin` for a run that another process is making, and by :meth:`open` for one
+    that is there.
+    """
+
+    @classmethod
+    def begin(cls, path: str | Path) -> Spectator:
+        """Of a new run: nothing that lies in the folder now is a part of it."""
+        return cls(path_of(path), {}, None)
+
+    def write(self, name: str, data: Content) -> None:
+        """Nothing."""
+
+    def remove(self, name: str) -> None:
+        """Nothing."""
 
 
 def ranks_name(split: str) -> str:
@@ -61,7 +80,7 @@ def read_config(folder: RunFolder) -> Config:
         config = loads(folder.read(CONFIG).decode(), where=where, trust=False)
     except UnicodeDecodeError as error:
         raise CheckpointError(f"{where}: not UTF-8: {error.reason}") from None
-    except ConfigError as error:
+    except ConfigError as error:  # It says where.
         raise CheckpointError(str(error)) from None
     try:
         validate(config)
@@ -72,9 +91,18 @@ def read_config(folder: RunFolder) -> Config:
 
 def write_graph(folder: RunFolder, kg: KnowledgeGraph) -> None:
     """Store names and triples: a run stands alone when its source has moved."""
-    folder.write(ENTITIES, _parquet(_entity_table(kg)))
+    entities: dict[str, Any] = {"name": kg.entities.arrow()}
+    if kg.node_types is not None:
+        codes = pa.array(kg.node_types.numpy(), type=pa.int32())
+        entities["type"] = pa.DictionaryArray.from_arrays(codes, pa.array(kg.node_type_names))
+    folder.write(ENTITIES, _parquet(pa.table(entities)))
     folder.write(RELATIONS, _parquet(pa.table({"name": kg.relations.arrow()})))
-    folder.write(TRIPLES, _parquet(_triple_table(kg)))
+    splits = [kg.split(name) for name in SPLITS]
+    columns = torch.cat(splits).T.contiguous().numpy()
+    codes = np.repeat(np.arange(len(SPLITS), dtype=np.int8), [len(rows) for rows in splits])
+    triples = dict(zip(_COLUMNS, map(pa.array, columns), strict=True))
+    triples["split"] = pa.DictionaryArray.from_arrays(pa.array(codes), pa.array(SPLITS))
+    folder.write(TRIPLES, _parquet(pa.table(triples)))
 
 
 def read_graph(folder: RunFolder) -> KnowledgeGraph:
@@ -85,12 +113,20 @@ def read_graph(folder: RunFolder) -> KnowledgeGraph:
     """
     entities = _read(folder, ENTITIES, _NAMES)
     triples = _read(folder, TRIPLES, _TRIPLES)
+    rows = torch.stack([_integers(triples.column(name).combine_chunks()) for name in _COLUMNS], 1)
+    splits = triples.column("split").combine_chunks().dictionary_encode()
+    names, codes = splits.dictionary.to_pylist(), _integers(splits.indices)
+    types: dict[str, Any] = {}
+    if "type" in entities.column_names:
+        kinds = entities.column("type").combine_chunks()
+        types["node_types"] = _integers(kinds.indices)
+        types["node_type_names"] = tuple(kinds.dictionary.to_pylist())
     try:
         return KnowledgeGraph(
             Vocabulary(entities.column("name").combine_chunks(), "entity"),
             read_vocabulary(folder, "relation"),
-            *_split_rows(triples),
-            **_node_types(entities),
+            *(rows[codes == (names.index(name) if name in names else -1)] for name in SPLITS),
+            **types,
         )
     except (DataError, OutOfRangeError) as error:
         raise CheckpointError(f"{folder.path}: its graph does not hold together: {error}") from None
@@ -156,9 +192,15 @@ def given_tables(config: Config, kg: KnowledgeGraph) -> Tables | None:
         return None
     tables = read_tables(config.pretrain.run)
     check_vocabularies(tables, kg)
-    entity_dim, relation_dim = table_dims(config.model)
-    _check_size(tables.where, "entity", tables.entity_table, entity_dim)
-    _check_size(tables.where, "relation", tables.relation_table, relation_dim)
+    found = (tables.entity_table, tables.relation_table)
+    for kind, table, dim in zip(
+        ("entity", "relation"), found, table_dims(config.model), strict=True
+    ):
+        if table.shape[1] != dim:
+            raise CheckpointError(
+                f"{tables.where}: its {kind} embeddings have {table.shape[1]} dimensions and this "
+                f"model {dim}: set model.{kind}_dim={table.shape[1]}"
+            )
     return tables
 
 
@@ -201,50 +243,6 @@ def check_tables(
                 f"{where} does not fit the model: {name} is {found or 'missing'}, and settings and "
                 f"vocabulary ask for {(length, dim)}. Restore the run from a copy, or train again"
             )
-
-
-def _check_size(where: str, kind: str, table: Tensor, dim: int) -> None:
-    if table.shape[1] != dim:
-        raise CheckpointError(
-            f"{where}: its {kind} embeddings have {table.shape[1]} dimensions and this model "
-            f"{dim}: set model.{kind}_dim={table.shape[1]}"
-        )
-
-
-def _entity_table(kg: KnowledgeGraph) -> pa.Table:
-    columns: dict[str, Any] = {"name": kg.entities.arrow()}
-    if kg.node_types is not None:
-        codes = pa.array(kg.node_types.numpy(), type=pa.int32())
-        columns["type"] = pa.DictionaryArray.from_arrays(codes, pa.array(kg.node_type_names))
-    return pa.table(columns)
-
-
-def _node_types(entities: pa.Table) -> dict[str, Any]:
-    if "type" not in entities.column_names:
-        return {}
-    types = entities.column("type").combine_chunks()
-    names = tuple(types.dictionary.to_pylist())
-    return {"node_types": _integers(types.indices), "node_type_names": names}
-
-
-def _triple_table(kg: KnowledgeGraph) -> pa.Table:
-    rows = torch.cat([kg.split(name) for name in SPLITS])
-    lengths = [len(kg.split(name)) for name in SPLITS]
-    codes = np.repeat(np.arange(len(SPLITS), dtype=np.int8), lengths)
-    columns: dict[str, Any] = {
-        name: pa.array(rows[:, i].numpy(), type=pa.int64())
-        for i, name in enumerate(("head", "relation", "tail"))
-    }
-    columns["split"] = pa.DictionaryArray.from_arrays(pa.array(codes), pa.array(SPLITS))
-    return pa.table(columns)
-
-
-def _split_rows(triples: pa.Table) -> list[Tensor]:
-    splits = triples.column("split").combine_chunks().dictionary_encode()
-    columns = [triples.column(name) for name in ("head", "relation", "tail")]
-    rows = torch.stack([_integers(column.combine_chunks()) for column in columns], 1)
-    names, codes = splits.dictionary.to_pylist(), _integers(splits.indices)
-    return [rows[codes == (names.index(name) if name in names else -1)] for name in SPLITS]
 
 
 def _integers(array: pa.Array) -> Tensor:

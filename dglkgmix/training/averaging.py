@@ -64,7 +64,9 @@ class Averaging:
         goes on as if nothing had been computed.
         """
         model = self.model.eval()
-        with torch.random.fork_rng(devices=_cuda_devices(model)), torch.no_grad():
+        device = next(model.parameters()).device
+        devices = [device] if device.type == "cuda" else []
+        with torch.random.fork_rng(devices=devices), torch.no_grad():
             update_bn(batches, _QueryPass(model, model.encode()))
         model.eval()
 
@@ -113,7 +115,3 @@ class _QueryPass(nn.Module):
 
     def forward(self, queries: Tensor) -> Tensor:
         return self.model.query(self._vectors, queries[0], queries[1])
-
-
-def _cuda_devices(model: nn.Module) -> list[torch.device]:
-    return [p.device for p in list(model.parameters())[:1] if p.device.type == "cuda"]

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from dglkgmix.config import TrainingConfig
+from dglkgmix.errors import ConfigError
 from dglkgmix.losses.penalties import l2, n3
 from dglkgmix.losses.targets import Offsets, Positives, reduced
 from dglkgmix.models.encoder import Vectors
@@ -18,7 +19,7 @@ from dglkgmix.strategies import Strategy
 from dglkgmix.training.objectives import Objective, objective
 from dglkgmix.training.prepared import PreparedBatch, candidates, prepare
 from dglkgmix.training.relations import relation_prediction
-from dglkgmix.training.scoring import TableVectors, bias_of, scores_of_candidates
+from dglkgmix.training.scoring import TableVectors, scores_of_candidates
 
 
 @dataclass(frozen=True)
@@ -30,7 +31,6 @@ class LossTerms:
         kg_loss, synthetic_loss: scalars without one, L_KG and L_Mix (0 where nothing is mixed).
         positives: training triples of the batch.
         synthetic_samples: S.
-        queries: queries that were encoded for L_KG.
     """
 
     loss: Tensor
@@ -38,7 +38,6 @@ class LossTerms:
     synthetic_loss: Tensor
     positives: int
     synthetic_samples: int
-    queries: int
 
 
 def batch_loss(
@@ -63,6 +62,8 @@ def batch_loss(
     if not isinstance(batch, PreparedBatch):
         batch = prepare(batch, strategy, training, model.num_entities)
     batch = batch.to(vectors.entities.device)
+    if batch.offsets is not None and training.loss != "ce":
+        raise ConfigError("scores are adjusted for softmax cross-entropy alone: use loss 'ce'")
     vectors = TableVectors.of(vectors)
     scorer = _Scorer(model, vectors, objective(training, strategy.focus, model.num_entities))
     # Mixed queries first: going back, the real ones' gradient of the whole table is then there
@@ -84,7 +85,6 @@ def batch_loss(
         synthetic_loss=mixed.detach(),
         positives=batch.counts.positives,
         synthetic_samples=batch.counts.samples,
-        queries=batch.counts.queries,
     )
 
 
@@ -104,10 +104,15 @@ class _Scorer:
             positives = Positives(batch.rows, batch.tails, item.weights)
             offsets = item.offsets if isinstance(item.offsets, Offsets) else None
             return self._against_all(query, positives, offsets=offsets, with_bias=True)
-        scores = self._against(batch.of_positives(query), candidates(batch), with_bias=True)
+        ids = candidates(batch)
+        scores = scores_of_candidates(
+            self.model, self.vectors, batch.of_positives(query), ids, with_bias=True
+        )
         if isinstance(item.offsets, Tensor):
             scores = scores + item.offsets
-        return self.objective.of_candidates(scores, batch.mask, weights=item.weights)
+        return self.objective.of_candidates(
+            scores[:, 0], scores[:, 1:], batch.mask, weights=item.weights
+        )
 
     def mixed(self, item: PreparedBatch, *, with_bias: bool) -> Tensor:
         """Σ of L_Mix's terms, 0 where nothing is mixed."""
@@ -115,21 +120,21 @@ class _Scorer:
         if samples is None:
             return torch.zeros((), device=self.vectors.entities.device)
         query = self.model.mixed_query(self.vectors, samples.first, samples.second, samples.lam)
-        tails = samples.first[:, 2]
-        if self.objective.one_sided:
-            scores = self._against(query, tails.unsqueeze(1), with_bias=with_bias)
-            return self.objective.of_synthetic(scores.squeeze(1), weights=samples.weights)
+        tails, of_synthetic = samples.first[:, 2], self.objective.of_synthetic
+        if of_synthetic is not None:
+            scores = scores_of_candidates(
+                self.model, self.vectors, query, tails.unsqueeze(1), with_bias=with_bias
+            )
+            return of_synthetic(scores.squeeze(1), weights=samples.weights)
         if isinstance(batch, QueryBatch):
             rows = torch.arange(len(tails), device=tails.device)
             positives = Positives(rows, tails, samples.weights)
             return self._against_all(query, positives, with_bias=with_bias)
-        rivals, mask = candidates(batch)[samples.positions], batch.mask[samples.positions]
-        scores = self._against(query, rivals, with_bias=with_bias)
-        return self.objective.of_candidates(scores, mask, weights=samples.weights)
-
-    def _against(self, query: Tensor, ids: Tensor, *, with_bias: bool) -> Tensor:
-        """Scores (B, K) of queries (B, D) against candidate ids (B, K)."""
-        return scores_of_candidates(self.model, self.vectors, query, ids, with_bias=with_bias)
+        ids, mask = candidates(batch)[samples.positions], batch.mask[samples.positions]
+        scores = scores_of_candidates(self.model, self.vectors, query, ids, with_bias=with_bias)
+        return self.objective.of_candidates(
+            scores[:, 0], scores[:, 1:], mask, weights=samples.weights
+        )
 
     def _against_all(
         self,
@@ -140,11 +145,13 @@ class _Scorer:
         with_bias: bool,
     ) -> Tensor:
         """Σ of the terms of queries (B, D) against all entities."""
-        table, bias = self.vectors.table, bias_of(self.model, wanted=with_bias)
+        bias = self.model.bias if with_bias else None
+        adjusted = {} if offsets is None else {"offsets": offsets}
         if self.model.decoder.is_bilinear:
-            return self.objective.of_products(query, table, bias, positives, offsets=offsets)
+            table = self.vectors.table
+            return self.objective.of_products(query, table, bias, positives, **adjusted)
         scores = self.model.decoder.score_all(query, self.vectors.entities, bias)
-        return self.objective.of_scores(scores, positives, offsets=offsets)
+        return self.objective.of_scores(scores, positives, **adjusted)
 
 
 def _relation_prediction(

@@ -10,17 +10,15 @@ import torch
 
 from dglkgmix.config import (
     Config,
-    ModelConfig,
     PretrainConfig,
-    RuntimeConfig,
     Settled,
-    SwaConfig,
     TrainingConfig,
 )
 from dglkgmix.config.classes import find
 from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.models.decoder import Decoder
 from dglkgmix.training.device import pick_device, pick_precision
+from dglkgmix.training.stages import shared
 
 # Edges M, reciprocal ones included, below which a graph counts as small.
 _SMALL = 50_000
@@ -34,13 +32,28 @@ def resolve(config: Config, kg: KnowledgeGraph) -> Settled:
 
     Resolving a resolved configuration changes nothing.
     """
+    decoder, model = find("decoder", config.model.decoder), config.model
+    dim: int = _settle(model.entity_dim, entity_dim(kg.num_edges))
+    averaged = find("strategy", config.strategy.name).averaged
+    runtime, device = config.runtime, pick_device(config.runtime.device)
     settled = dataclasses.replace(
         config,
-        model=_model(config.model, kg),
+        model=dataclasses.replace(
+            model,
+            entity_dim=dim,
+            relation_dim=_settle(model.relation_dim, dim),
+            bias=_settle(model.bias, decoder.bias_by_default),
+            **decoder.settle(model, dim),
+        ),
         training=_training(config.training, config, kg),
         pretrain=_pretrain(config, kg),
-        swa=_swa(config.swa, config),
-        runtime=_runtime(config.runtime),
+        swa=dataclasses.replace(config.swa, enabled=_settle(config.swa.enabled, averaged)),
+        runtime=dataclasses.replace(
+            runtime,
+            device=str(device),
+            precision=pick_precision(runtime.precision, device),
+            threads=_settle(runtime.threads, torch.get_num_threads()),
+        ),
     )
     return cast(Settled, settled)
 
@@ -97,18 +110,6 @@ def _power_of_two(size: float) -> int:
     return int(2 ** math.floor(math.log2(max(size, 1))))
 
 
-def _model(model: ModelConfig, kg: KnowledgeGraph) -> ModelConfig:
-    decoder = find("decoder", model.decoder)
-    dim: int = _settle(model.entity_dim, entity_dim(kg.num_edges))
-    return dataclasses.replace(
-        model,
-        entity_dim=dim,
-        relation_dim=_settle(model.relation_dim, dim),
-        bias=_settle(model.bias, decoder.bias_by_default),
-        **decoder.settle(model, dim),
-    )
-
-
 def _training(training: TrainingConfig, config: Config, kg: KnowledgeGraph) -> TrainingConfig:
     queries = len(kg.train_index.heads)
     size = queries if training.regime == "1-n" else kg.num_edges
@@ -136,32 +137,13 @@ def _pretrain(config: Config, kg: KnowledgeGraph) -> PretrainConfig:
         if value == "same":
             section = config.training if hasattr(config.training, name) else config.model
             values[name] = getattr(section, name)
-    training = _training(_like_training(config.training, values), config, kg)
+    like_main = dataclasses.replace(config.training, **shared(config.training, values))
+    training = _training(like_main, config, kg)
     values |= {k: v for k, v in dataclasses.asdict(training).items() if k in values}
     strategy = find("strategy", config.strategy.name)
     two_stage = strategy.two_stage or bool(config.pretrain.run)
     values["enabled"] = _settle(config.pretrain.enabled, two_stage)
     return PretrainConfig(**values)
-
-
-def _like_training(training: TrainingConfig, values: dict[str, Any]) -> TrainingConfig:
-    names = {field.name for field in dataclasses.fields(training)}
-    return dataclasses.replace(training, **{k: v for k, v in values.items() if k in names})
-
-
-def _swa(swa: SwaConfig, config: Config) -> SwaConfig:
-    averaged = find("strategy", config.strategy.name).averaged
-    return dataclasses.replace(swa, enabled=_settle(swa.enabled, averaged))
-
-
-def _runtime(runtime: RuntimeConfig) -> RuntimeConfig:
-    device = pick_device(runtime.device)
-    return dataclasses.replace(
-        runtime,
-        device=str(device),
-        precision=pick_precision(runtime.precision, device),
-        threads=_settle(runtime.threads, torch.get_num_threads()),
-    )
 
 
 def _settle(value: Any, automatic: Any) -> Any:

@@ -43,11 +43,11 @@ class EpochMeter:
         self._positives += terms.positives
         self._samples += terms.synthetic_samples
         if len(self._waiting) == self._interval:
-            self._read()
+            self.finish()
 
     def row(self, *, valid: Validation | None, averaged: int) -> Row:
         """The epoch as a row of the history; its seconds end here."""
-        self._read()
+        self.finish()
         loss, kg_loss, synthetic_loss, norms = zip(*self._figures, strict=True)
         count = len(self._figures)
         return Row(
@@ -70,20 +70,14 @@ class EpochMeter:
 
     def finish(self) -> None:
         """Read what still waits, before anything is made of the epoch's weights."""
-        self._read()
-
-    def _read(self) -> None:
         if not self._waiting:
             return
         for figures in torch.stack(self._waiting).tolist():
             self._figures.append(figures)
             for what, value in (("loss", figures[0]), ("gradient norm", figures[3])):
                 if not math.isfinite(value):
-                    raise NumericError(self._complaint(what, value))
+                    raise NumericError(
+                        f"the {what} is {value} in epoch {self._epoch}, batch "
+                        f"{len(self._figures)} of stage {self._stage!r}: {ADVICE}"
+                    )
         self._waiting = []
-
-    def _complaint(self, what: str, value: float) -> str:
-        return (
-            f"the {what} is {value} in epoch {self._epoch}, batch {len(self._figures)} of stage "
-            f"{self._stage!r}: {ADVICE}"
-        )

@@ -17,9 +17,9 @@ from dglkgmix.models.decoder import Decoder
 from dglkgmix.models.encoder import Encoder
 from dglkgmix.processes import ALONE, Processes
 from dglkgmix.runs import run_files
+from dglkgmix.runs.checkpoint import StateFile
 from dglkgmix.runs.results import EVALUATED, Result
-from dglkgmix.runs.spectator import Spectator
-from dglkgmix.runs.state_file import StateFile
+from dglkgmix.runs.run_files import Spectator
 from dglkgmix.strategies import Strategy
 from dglkgmix.strategies.weighted import edge_weights
 from dglkgmix.training.memory import check_memory
@@ -68,9 +68,18 @@ def train(
         NumericError: a loss that is not finite; the best weights so far are in ``out``.
         StorageError: the disk failed; the last complete state is intact.
     """
-    config = _with_classes(config, decoder, encoder, strategy)
+    model: dict[str, Any] = {} if decoder is None else {"decoder": decoder}
+    if isinstance(decoder, Decoder):
+        model = {**decoder.arguments, "decoder": type(decoder)}
+    if encoder is not None:
+        model["encoder"] = encoder
+    chosen = {} if strategy is None else {"name": strategy}
+    config = merge(config, {"model": model, "strategy": chosen}, where="train")
     run_files.given_tables(_check(kg, config, processes), kg)
-    with _created(out, overwrite, processes) as folder:
+    folder: RunFolder = Spectator.begin(out)
+    if processes.main:
+        folder = RunFolder.create(out, overwrite=overwrite, names=_FILES)
+    with folder:
         weights = None
         if sample_weight is not None:
             weights = edge_weights(kg, torch.as_tensor(sample_weight, dtype=torch.float64))
@@ -83,21 +92,6 @@ def train(
             weights=weights,
             processes=processes,
         ).fit()
-
-
-def _with_classes(config: Config, decoder: Any, encoder: Any, strategy: Any) -> Config:
-    model: dict[str, Any] = {} if decoder is None else {"decoder": decoder}
-    if isinstance(decoder, Decoder):
-        model = {**decoder.arguments, "decoder": type(decoder)}
-    model |= {} if encoder is None else {"encoder": encoder}
-    chosen = {} if strategy is None else {"name": strategy}
-    return merge(config, {"model": model, "strategy": chosen}, where="train")
-
-
-def _created(out: str | Path, overwrite: bool, processes: Processes) -> RunFolder:
-    if processes.main:
-        return RunFolder.create(out, overwrite=overwrite, names=_FILES)
-    return Spectator.begin(out)
 
 
 def opened(out: str | Path, processes: Processes) -> RunFolder:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 import re
 import resource
@@ -95,11 +94,24 @@ def estimate(
     stage: Stage, kg: KnowledgeGraph, processes: int = 1, device: torch.device = _CPU
 ) -> list[Part]:
     """The large parts of a stage's peak memory in each process; E, M, De and B as everywhere."""
-    batch = _shared(_batch(stage, kg, device), processes)
-    parts = [_weights(stage, kg), batch, _encoder(stage, kg)]
+    model = stage.model
+    with torch.device("meta"):  # In sizes alone.
+        decoder = build_decoder(model)
+    vectors = find("encoder", model.encoder).vectors_held(model, kg)
+    encoder = Part(
+        FLOAT * vectors * model.entity_dim,
+        f"{vectors:,} vectors in the encoder's layers",
+        "set model.entity_dim lower, model.layers to 1, or model.fanout to sample neighbours",
+    )
+    parts = [_weights(stage, kg, decoder), _batch(stage, kg, decoder, device, processes), encoder]
     drawn = find("strategy", stage.strategy.name).samples_of_epoch(kg, stage.strategy)
     if drawn:
-        parts += [_shared(_mixed(stage, kg, drawn), processes), _partners(drawn)]
+        partners = Part(
+            _DRAWN * drawn,
+            f"who is mixed with whom in an epoch, {drawn:,} pairs",
+            "set strategy.partners or strategy.threshold lower",
+        )
+        parts += [_mixed(stage, kg, decoder, drawn, processes), partners]
     return parts
 
 
@@ -144,32 +156,28 @@ def gib(size: int) -> str:
     return f"{size / 2**30:,.1f} GiB" if size >= 2**30 // 10 else f"{size / 2**20:,.0f} MiB"
 
 
-def _decoder(stage: Stage) -> Decoder:
-    """The stage's decoder in sizes alone."""
-    with torch.device("meta"):
-        return build_decoder(stage.model)
-
-
-def _weights(stage: Stage, kg: KnowledgeGraph) -> Part:
+def _weights(stage: Stage, kg: KnowledgeGraph, decoder: Decoder) -> Part:
     entity_dim, relation_dim = table_dims(stage.model)
     tables = kg.num_entities * (entity_dim + 1) + kg.num_query_relations * relation_dim
-    decoder = sum(p.numel() for p in _decoder(stage).parameters())
+    weights = tables + sum(p.numel() for p in decoder.parameters())
     copies = _COPIES + 2 * bool(stage.swa.enabled)
     return Part(
-        copies * FLOAT * (tables + decoder),
-        f"{copies} copies of {tables + decoder:,} weights (gradients, optimiser, best)",
+        copies * FLOAT * weights,
+        f"{copies} copies of {weights:,} weights (gradients, optimiser, best)",
         f"set model.entity_dim below {entity_dim}",
     )
 
 
-def _batch(stage: Stage, kg: KnowledgeGraph, device: torch.device) -> Part:
+def _batch(
+    stage: Stage, kg: KnowledgeGraph, decoder: Decoder, device: torch.device, processes: int
+) -> Part:
     training, dim = stage.training, stage.model.entity_dim
     size = training.batch_size
-    rows = size * _decoder(stage).largest
+    rows = size * decoder.largest
     copies = _SCORE_COPIES
     if training.regime == "1-n":
         scores, what = size * kg.num_entities, f"{size} x {kg.num_entities:,} scores of a batch"
-        if not _decoder(stage).is_bilinear:
+        if not decoder.is_bilinear:
             copies = _DENSE_COPIES
         elif training.loss != "ce" or scores > KEPT_SCORES:
             # Scores that a loss uses block by block, and forgets.
@@ -179,16 +187,16 @@ def _batch(stage: Stage, kg: KnowledgeGraph, device: torch.device) -> Part:
         scores = size * candidates * dim
         what = f"the vectors of {size} x {candidates} candidates of a batch"
     return Part(
-        FLOAT * (copies * scores + _QUERY_COPIES * rows),
+        math.ceil(FLOAT * (copies * scores + _QUERY_COPIES * rows) / processes),
         what,
         f"set training.batch_size (--batch-size) below {size}"
         + (", or --regime 1-k, which scores few entities" if training.regime == "1-n" else ""),
     )
 
 
-def _mixed(stage: Stage, kg: KnowledgeGraph, drawn: int) -> Part:
+def _mixed(stage: Stage, kg: KnowledgeGraph, decoder: Decoder, drawn: int, processes: int) -> Part:
     """Of an average batch: the samples of its positives, and with softmax all their rivals."""
-    training, model, decoder = stage.training, stage.model, _decoder(stage)
+    training = stage.training
     size = training.batch_size
     units = len(kg.train_index.heads) if training.regime == "1-n" else kg.num_edges
     samples = math.ceil(size * drawn / units)
@@ -197,33 +205,11 @@ def _mixed(stage: Stage, kg: KnowledgeGraph, drawn: int) -> Part:
         rivals = kg.num_entities if training.regime == "1-n" else training.negatives + 1
     # A candidate's vector is held where its score is no product.
     each = 1 if decoder.is_bilinear or training.regime == "1-n" else decoder.entity_dim
-    vectors = _MIX_COPIES * sum(table_dims(model)) + _QUERY_COPIES * decoder.largest
+    vectors = _MIX_COPIES * sum(table_dims(stage.model)) + _QUERY_COPIES * decoder.largest
     return Part(
-        FLOAT * samples * (vectors + _SCORE_COPIES * rivals * each),
+        math.ceil(FLOAT * samples * (vectors + _SCORE_COPIES * rivals * each) / processes),
         f"{samples:,} synthetic samples of a batch, {rivals:,} scores each",
         f"set training.batch_size (--batch-size) below {size}, or strategy.draws to 1",
-    )
-
-
-def _partners(drawn: int) -> Part:
-    return Part(
-        _DRAWN * drawn,
-        f"who is mixed with whom in an epoch, {drawn:,} pairs",
-        "set strategy.partners or strategy.threshold lower",
-    )
-
-
-def _shared(part: Part, processes: int) -> Part:
-    return dataclasses.replace(part, size=math.ceil(part.size / processes))
-
-
-def _encoder(stage: Stage, kg: KnowledgeGraph) -> Part:
-    model = stage.model
-    vectors = find("encoder", model.encoder).vectors_held(model, kg)
-    return Part(
-        FLOAT * vectors * model.entity_dim,
-        f"{vectors:,} vectors in the encoder's layers",
-        "set model.entity_dim lower, model.layers to 1, or model.fanout to sample neighbours",
     )
 
 

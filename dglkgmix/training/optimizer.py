@@ -14,13 +14,17 @@ from dglkgmix.config import TrainingConfig
 def build_optimizer(model: nn.Module, training: TrainingConfig[Never]) -> torch.optim.Optimizer:
     """Adam or Adagrad over all parameters of ``model`` at ``training.lr``.
 
-    Adam runs fused: one pass over the parameters where the plain one makes a dozen.
+    Adam runs fused where this PyTorch fuses it on the parameters' device (on CPUs since 2.4): one
+    pass over the parameters where the plain one makes a dozen.
     """
     parameters = [p for p in model.parameters() if p.requires_grad]
     lr = training.lr
     if training.optimizer == "adagrad":
         return torch.optim.Adagrad(parameters, lr=lr)
-    return torch.optim.Adam(parameters, lr=lr, fused=_can_fuse(parameters))
+    try:
+        return torch.optim.Adam(parameters, lr=lr, fused=True)
+    except (RuntimeError, ValueError):
+        return torch.optim.Adam(parameters, lr=lr)
 
 
 def build_schedule(
@@ -48,17 +52,3 @@ def clip_gradients(parameters: Iterable[nn.Parameter], clip: float) -> torch.Ten
     if clip > 0:
         torch._foreach_mul_(gradients, (clip / norm).clamp(max=1.0))
     return norm
-
-
-def learning_rate(optimizer: torch.optim.Optimizer) -> float:
-    """The rate that the next step will use."""
-    return float(optimizer.param_groups[0]["lr"])
-
-
-def _can_fuse(parameters: list[nn.Parameter]) -> bool:
-    """Whether this PyTorch fuses Adam on the parameters' device (on CPUs since 2.4)."""
-    try:
-        torch.optim.Adam(parameters, fused=True)
-    except (RuntimeError, ValueError):
-        return False
-    return True

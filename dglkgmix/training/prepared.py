@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,9 +18,8 @@ from dglkgmix.strategies import Strategy, SyntheticBatch
 
 @dataclass(frozen=True)
 class Counts:
-    """How many queries, positives, synthetic samples and terms of L_Mix a batch has."""
+    """How many positives, synthetic samples and terms of L_Mix a batch has."""
 
-    queries: int
     positives: int
     samples: int
     mixed_terms: int
@@ -56,8 +54,7 @@ class PreparedBatch:
     def counts(self) -> Counts:
         """Sizes of the whole batch, over all processes."""
         samples = 0 if self.synthetic is None else len(self.synthetic)
-        own = Counts(len(self.batch.heads), len(self.batch.tails), samples, self.mixed_terms)
-        return self.whole or own
+        return self.whole or Counts(len(self.batch.tails), samples, self.mixed_terms)
 
     def to(self, device: torch.device | str) -> PreparedBatch:
         """The same on another device, but for the ids of edges, which strategies look up.
@@ -93,44 +90,34 @@ def prepare(
 ) -> PreparedBatch:
     """What ``strategy`` adds to a batch. Needs no model: it may run ahead of the device."""
     edges = batch.edges.cpu()
-    weights = strategy.positive_weights(edges)
-    terms = 0
+    weights, synthetic = strategy.positive_weights(edges), strategy.synthetic(edges)
+    terms, scale = 0, 1.0
     if strategy.scaled or training.reduction == "mean":
-        terms = _count_terms(batch, training.loss, num_entities)
-    synthetic = strategy.synthetic(edges)
+        terms = len(batch.tails)
+        if training.loss == "bce":
+            if isinstance(batch, QueryBatch):
+                terms = len(batch) * num_entities
+            else:
+                terms += int(batch.mask.sum())
+    if strategy.scaled and weights is not None:
+        # All terms but the positives' weigh 1.
+        scale = terms / (terms + float((weights.double() - 1).sum()))
+    offsets: Offsets | Tensor | None = None
+    if (adjustment := strategy.adjustment) is not None:
+        if isinstance(batch, QueryBatch):
+            offsets = adjustment.entries(batch.relations.cpu())
+        else:
+            relations = batch.of_positives(batch.relations).cpu()
+            offsets = adjustment.at(relations, candidates(batch).cpu())
     return PreparedBatch(
         batch=batch,
         weights=weights,
-        scale=_scale(weights, terms) if strategy.scaled else 1.0,
+        scale=scale,
         terms=terms,
         mixed_terms=mixed_terms(synthetic),
         synthetic=synthetic,
-        offsets=_offsets(batch, strategy),
+        offsets=offsets,
     )
-
-
-def _count_terms(batch: QueryBatch | TripleBatch, loss: str, num_entities: int) -> int:
-    if loss == "ce":
-        return len(batch.tails)
-    if isinstance(batch, QueryBatch):
-        return len(batch) * num_entities
-    return len(batch) + int(batch.mask.sum())
-
-
-def _scale(weights: Tensor | None, terms: int) -> float:
-    """Factor that brings the weights of all terms to mean 1; all but the positives weigh 1."""
-    if weights is None:
-        return 1.0
-    return terms / (terms + float((weights.double() - 1).sum()))
-
-
-def _offsets(batch: QueryBatch | TripleBatch, strategy: Strategy) -> Offsets | Tensor | None:
-    if strategy.adjustment is None:
-        return None
-    if isinstance(batch, QueryBatch):
-        return strategy.adjustment.entries(batch.relations.cpu())
-    relations = batch.of_positives(batch.relations).cpu()
-    return strategy.adjustment.at(relations, candidates(batch).cpu())
 
 
 def mixed_terms(samples: SyntheticBatch | None) -> int:
@@ -156,13 +143,8 @@ def _moved(item: Any, device: torch.device) -> Any:
     if not dataclasses.is_dataclass(item) or isinstance(item, type):
         return item
     moved = {
-        name: _moved(value, device)
-        for name, value in _parts(item)
-        if name not in ("edges", "partners")
+        field.name: _moved(getattr(item, field.name), device)
+        for field in dataclasses.fields(item)
+        if field.name not in ("edges", "partners")
     }
     return dataclasses.replace(item, **moved)
-
-
-def _parts(item: Any) -> Iterator[tuple[str, Any]]:
-    for field in dataclasses.fields(item):
-        yield field.name, getattr(item, field.name)

@@ -40,11 +40,6 @@ class TableVectors(Vectors):
         return ids if self.position is None else self.position[ids]
 
 
-def bias_of(model: LinkPredictor, *, wanted: bool) -> Tensor | None:
-    """The per-entity bias (E,) where there is one and it is wanted."""
-    return model.bias if wanted else None
-
-
 def scores_of_candidates(
     model: LinkPredictor,
     vectors: TableVectors,
@@ -64,11 +59,10 @@ def scores_of_candidates(
         scores = scores.gather(1, candidates)
     else:
         scores = candidate_scores(query, vectors.table, vectors.rows_of(candidates))
-    bias = bias_of(model, wanted=with_bias)
-    if bias is None:
+    if model.bias is None or not with_bias:
         return scores
     # Unlike bias[candidates], whose gradient is summed in no fixed order.
-    return scores + bias.index_select(0, candidates.reshape(-1)).view_as(candidates)
+    return scores + model.bias.index_select(0, candidates.reshape(-1)).view_as(candidates)
 
 
 def full_product_pays(vectors: Vectors, candidates: Tensor) -> bool:

@@ -9,14 +9,15 @@ import torch
 from torch import Tensor
 from typing_extensions import Never
 
-from dglkgmix.config import RuntimeConfig, TrainingConfig
+from dglkgmix.config import RuntimeConfig
 from dglkgmix.config.classes import find
-from dglkgmix.config.goal import MRR
-from dglkgmix.errors import NumericError
+from dglkgmix.config.goal import MRR, goal_parts
+from dglkgmix.errors import ConfigError, NumericError
 from dglkgmix.evaluation.model_scorer import ModelScorer
 from dglkgmix.evaluation.queries import EvalQueries, evaluation_queries
 from dglkgmix.evaluation.ranking import rank
 from dglkgmix.kernels.batch_norm import average_statistics
+from dglkgmix.kg.degrees import DegreeBins
 from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.models.link_predictor import LinkPredictor
 from dglkgmix.processes import ALONE, Processes
@@ -27,9 +28,8 @@ from dglkgmix.sampling.queries import QueryBatch, QueryBatches
 from dglkgmix.sampling.seeds import derive
 from dglkgmix.strategies import Strategy
 from dglkgmix.strategies.weighted import Weighted
-from dglkgmix.training.batch_loss import LossTerms, batch_loss
+from dglkgmix.training.batch_loss import batch_loss
 from dglkgmix.training.epoch_meter import ADVICE, EpochMeter
-from dglkgmix.training.goal import goal_weights
 from dglkgmix.training.optimizer import clip_gradients
 from dglkgmix.training.parallel import add_up, count_together
 from dglkgmix.training.prepared import prepare
@@ -71,7 +71,17 @@ class StageLoop:
         if weights is not None:
             self.strategy = Weighted(self.strategy, weights)
         self._size = math.ceil(stage.training.batch_size / processes.size)
-        self._batches = _batches(kg, stage.training, self._size)
+        self._batches: QueryBatches | TripleBatches = (
+            QueryBatches(kg, self._size)
+            if stage.training.regime == "1-n"
+            else TripleBatches(
+                kg,
+                self._size,
+                stage.training.negatives,
+                filtered=stage.training.filtered,
+                by_query=stage.training.group_queries,
+            )
+        )
         self._device = torch.device(runtime.device)
         self._valid = evaluation_queries(kg, "valid")
         self._goal: Tensor | None = None
@@ -87,18 +97,37 @@ class StageLoop:
 
     def epoch(self) -> Row:
         """Train one epoch, average where due and validate where due."""
-        epoch = self.work.epoch + 1
+        work, stage, processes = self.work, self.work.stage, self._processes
+        model, training, epoch = work.model, stage.training, work.epoch + 1
         interval = 1 if self._device.type == "cpu" else _READ_TOGETHER
-        meter = EpochMeter(self.work.stage.name, epoch, self.work.lr, interval=interval)
-        self.work.model.train()
-        self._processes.reseed(derive(self._seed, "dropout", epoch))
-        for batch in self._draw(epoch):
-            self._batch(batch, meter)
+        meter = EpochMeter(stage.name, epoch, work.lr, interval=interval)
+        model.train()
+        processes.reseed(derive(self._seed, "dropout", epoch))
+        for batch in self.draw(epoch):
+            item = prepare(batch, self.strategy, training, self.kg.num_entities)
+            item = count_together(item, processes)
+            nodes = item.nodes() if model.encoder.fanout else None
+            with torch.autocast(
+                self._device.type, torch.bfloat16, enabled=self._runtime.precision == "bf16"
+            ):
+                vectors = model.encode(hidden_edges=item.hidden_edges, nodes=nodes)
+                terms = batch_loss(model, vectors, item.to(self._device), self.strategy, training)
+            work.optimizer.zero_grad(set_to_none=True)
+            terms.loss.backward()  # type: ignore[no-untyped-call]
+            terms = add_up(terms, model, processes)
+            norm = clip_gradients(model.parameters(), training.clip)
+            work.optimizer.step()
+            meter.add(terms, norm)
+            self._progress.batch(terms.positives + terms.synthetic_samples)
+            del item, vectors, terms  # Before the next batch takes their memory again.
         meter.finish()
-        average_statistics(self.work.model, self._processes)
-        self.work.end_epoch()
-        valid = self._validate() if self._is_due(epoch) else None
-        return meter.row(valid=valid, averaged=self.work.averaging.count)
+        average_statistics(model, processes)
+        work.end_epoch()
+        valid = None
+        if len(self._valid) and epoch % training.validate_every == 0 and work.has_news:
+            valid = self._validation()
+            work.record(valid.goal)
+        return meter.row(valid=valid, averaged=work.averaging.count)
 
     def select(self) -> Selection:
         """The stage's result.
@@ -106,13 +135,15 @@ class StageLoop:
         The model of the last epoch competes, too, where the schedule passed it over; the state
         stays as the schedule made it, so that a longer training can go on from it.
         """
-        late = None
-        if self.work.has_news:
-            self._refresh()
-            late = self._validation() if len(self._valid) else None
-        return self.work.select(late)
+        if not self.work.has_news:
+            return self.work.select(None)
+        if len(self._valid):
+            return self.work.select(self._validation())
+        self._refresh()
+        return self.work.select(None)
 
-    def _draw(self, epoch: int) -> Iterator[Batch]:
+    def draw(self, epoch: int) -> Iterator[Batch]:
+        """This process's part of the batches of ``epoch``."""
         self.strategy.start_epoch(epoch, self._seed)
         rows = self.strategy.epoch_edges()
         if isinstance(self._batches, QueryBatches):
@@ -124,44 +155,13 @@ class StageLoop:
         generator = torch.Generator().manual_seed(self._processes.seed(seed))
         return iter(self._batches.epoch(generator, own))
 
-    def _batch(self, batch: Batch, meter: EpochMeter) -> None:
-        """One step: forward, backward, update."""
-        terms = self._loss(batch)
-        self.work.optimizer.zero_grad(set_to_none=True)
-        terms.loss.backward()  # type: ignore[no-untyped-call]
-        terms = add_up(terms, self.work.model, self._processes)
-        norm = clip_gradients(self.work.model.parameters(), self.work.stage.training.clip)
-        self.work.optimizer.step()
-        meter.add(terms, norm)
-        self._progress.batch(terms.positives + terms.synthetic_samples)
-
-    def _loss(self, batch: Batch) -> LossTerms:
-        model, stage = self.work.model, self.work.stage
-        item = prepare(batch, self.strategy, stage.training, self.kg.num_entities)
-        item = count_together(item, self._processes)
-        nodes = item.nodes() if model.encoder.fanout else None
-        with torch.autocast(
-            self._device.type, torch.bfloat16, enabled=self._runtime.precision == "bf16"
-        ):
-            vectors = model.encode(hidden_edges=item.hidden_edges, nodes=nodes)
-            return batch_loss(model, vectors, item.to(self._device), self.strategy, stage.training)
-
-    def _is_due(self, epoch: int) -> bool:
-        every = self.work.stage.training.validate_every
-        return len(self._valid) > 0 and epoch % every == 0 and self.work.has_news
-
-    def _validate(self) -> Validation:
-        self._refresh()
-        valid = self._validation()
-        self.work.record(valid.goal)
-        return valid
-
     def _validation(self) -> Validation:
         """Of the candidate, over both directions of the validation split.
 
         Raises:
             NumericError: a score is not finite, naming stage and epoch.
         """
+        self._refresh()
         work, block, processes = self.work, self._runtime.block, self._processes
         try:
             found = reciprocal_ranks(work.candidate, self.kg, self._valid, block, processes)
@@ -175,6 +175,7 @@ class StageLoop:
         return processes.gathered(Validation(mrr, goal))[0]
 
     def _refresh(self) -> None:
+        """Recompute the batch-norm statistics of the average, where there is one."""
         if self.work.averaging.count:
             self._processes.reseed(derive(self._seed, "batch norm", self.work.epoch))
             self.work.averaging.refresh(self._training_queries())
@@ -213,15 +214,21 @@ def reciprocal_ranks(
     return ranks.rank.reciprocal()
 
 
-def _batches(
-    kg: KnowledgeGraph, training: TrainingConfig[Never], size: int
-) -> QueryBatches | TripleBatches:
-    if training.regime == "1-n":
-        return QueryBatches(kg, size)
-    return TripleBatches(
-        kg,
-        size,
-        training.negatives,
-        filtered=training.filtered,
-        by_query=training.group_queries,
-    )
+def goal_weights(select: str, kg: KnowledgeGraph, queries: EvalQueries) -> Tensor:
+    """(Q,) float64: the goal is the sum over queries of weight / rank.
+
+    Raises:
+        ConfigError: as :func:`goal_parts`, and where no query falls into a bin.
+    """
+    bins = DegreeBins()
+    groups = bins.assign(kg.degrees.tail_relation(queries.answers, queries.relations))
+    weights = torch.zeros(len(queries), dtype=torch.float64)
+    for name, share in goal_parts(select).items():
+        inside = groups >= 0 if name == MRR else groups == bins.names.index(name)
+        if not inside.any():
+            raise ConfigError(
+                f"training.select {select!r}: no validation query falls into {name!r}: "
+                "select by another bin or by mrr"
+            )
+        weights[inside] += share / int(inside.sum())
+    return weights

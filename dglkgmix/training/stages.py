@@ -40,23 +40,19 @@ def stages(config: Settled) -> list[Stage]:
     main = Stage(MAIN, config.model, config.training, config.strategy, config.swa)
     if not config.pretrain.enabled or config.pretrain.run:
         return [main]
-    return [_pretraining(config), main]
-
-
-def _pretraining(config: Settled) -> Stage:
     own = config.pretrain
     values = dataclasses.asdict(own)
-    return Stage(
+    first = Stage(
         name=PRETRAIN,
-        model=dataclasses.replace(config.model, **_shared(config.model, values)),
-        training=dataclasses.replace(config.training, **_shared(config.training, values)),
+        model=dataclasses.replace(config.model, **shared(config.model, values)),
+        training=dataclasses.replace(config.training, **shared(config.training, values)),
         strategy=dataclasses.replace(config.strategy, name="standard", own=()),
         swa=SwaConfig(own.swa, own.swa_start, own.swa_every, own.swa_lr),
     )
+    return [first, main]
 
 
-def _shared(
-    section: ModelConfig[Never] | TrainingConfig[Never], values: dict[str, Any]
-) -> dict[str, Any]:
-    names = {f.name for f in dataclasses.fields(section)}
+def shared(section: ModelConfig | TrainingConfig, values: dict[str, Any]) -> dict[str, Any]:
+    """Those of the first stage's ``values`` that are options of ``section``, too."""
+    names = {field.name for field in dataclasses.fields(section)}
     return {name: value for name, value in values.items() if name in names}

@@ -15,8 +15,8 @@ from dglkgmix.cli import processes
 from dglkgmix.cli.main import main
 from dglkgmix.errors import ConfigError, PeerError
 from dglkgmix.processes import ALONE, Processes
+from dglkgmix.runs.checkpoint import StateFile
 from dglkgmix.runs.run import Run
-from dglkgmix.runs.state_file import StateFile
 from tests.test_interrupt import TRAIN, source, wait_for_epoch
 
 __all__ = ["source"]

@@ -297,8 +297,8 @@ def _damage(
 
 def read_all(path: Path) -> None:
     """Everything that a run holds, and what it can be asked."""
+    from dglkgmix.runs.checkpoint import StateFile
     from dglkgmix.runs.run import Run
-    from dglkgmix.runs.state_file import StateFile
 
     run = Run.open(path)
     for name in run.folder.names:

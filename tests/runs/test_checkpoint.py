@@ -16,11 +16,14 @@ from safetensors import safe_open
 
 from dglkgmix.errors import CheckpointError, StorageError
 from dglkgmix.files import RunFolder
+from dglkgmix.runs import checkpoint
 from dglkgmix.runs.checkpoint import (
+    StateFile,
     copy_weights,
     load_weights,
     pack,
     pack_weights,
+    restore_random,
     unpack,
     unpack_weights,
 )
@@ -168,3 +171,60 @@ def test_a_copy_stays_as_training_goes_on_and_a_newer_one_takes_its_place() -> N
     assert weights["weight"] is place
     assert torch.equal(place, model.weight)
     assert place.data_ptr() != model.weight.data_ptr()
+
+
+@pytest.fixture
+def folder(tmp_path: Path):
+    with RunFolder.create(tmp_path / "run") as made:
+        yield made
+
+
+def test_what_is_saved_comes_back_with_the_random_state(folder: RunFolder) -> None:
+    states = StateFile(folder, 1)
+    assert states.load() is None
+    torch.manual_seed(3)
+    states.save({"epoch": 4}, torch.device("cpu"))
+    expected = torch.rand(2)
+    state = states.load()
+    assert state is not None
+    assert state["epoch"] == 4
+    torch.manual_seed(9)
+    restore_random(state, torch.device("cpu"))
+    assert torch.equal(torch.rand(2), expected)
+
+
+def test_a_number_says_how_often(folder: RunFolder) -> None:
+    states = StateFile(folder, 3)
+    assert [epoch for epoch in range(1, 8) if states.is_due(epoch)] == [3, 6]
+
+
+def test_auto_writes_at_once_and_then_stays_below_a_twentieth_of_the_time(
+    folder: RunFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = [100.0]
+    monkeypatch.setattr(checkpoint.time, "monotonic", lambda: clock[0])
+    states = StateFile(folder, "auto")
+    assert states.is_due(1)
+    write = folder.write
+
+    def slow(name: str, data: bytes) -> None:
+        write(name, data)
+        clock[0] += 2.0
+
+    monkeypatch.setattr(folder, "write", slow)
+    states.save({}, torch.device("cpu"))
+    clock[0] = 102.0 + 39.9
+    assert not states.is_due(2)
+    clock[0] = 102.0 + 40.1
+    assert states.is_due(2)
+
+
+def test_a_state_of_another_format_or_none_at_all_is_refused(folder: RunFolder) -> None:
+    folder.write(checkpoint.STATE, pack({"format": 99}))
+    with pytest.raises(
+        CheckpointError, match=r"state.safetensors: format 99, this version reads 1"
+    ):
+        StateFile(folder, 1).load()
+    folder.write(checkpoint.STATE, b"half a st")
+    with pytest.raises(CheckpointError, match=r"state.safetensors: no complete state"):
+        StateFile(folder, 1).load()

@@ -12,6 +12,7 @@ from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.kg.vocabulary import Vocabulary
 from dglkgmix.runs import checkpoint, run_files
 from dglkgmix.runs.run_files import (
+    Spectator,
     Tables,
     check_vocabularies,
     read_config,
@@ -121,3 +122,32 @@ def test_tables_need_a_finished_run(tmp_path: Path, graph: KnowledgeGraph) -> No
         }
         folder.write(run_files.MODEL, checkpoint.pack_weights(weights))
     assert read_tables(tmp_path / "run").entity_table.shape == (20, 2)
+
+
+def test_a_spectator_reads_what_another_writes_and_writes_nothing(tmp_path: Path) -> None:
+    with RunFolder.create(tmp_path / "run") as writer:
+        writer.write("a", b"1")
+        seen = Spectator.open(tmp_path / "run")
+        seen.write("a", b"2")
+        seen.write("b", b"3")
+        seen.remove("a")
+        assert seen.read("a") == writer.read("a") == b"1"
+        writer.write("a", b"4")
+        assert seen.read("a") == b"4"
+        assert writer.names == seen.names == ["a"]
+
+
+def test_a_spectator_of_a_new_run_sees_nothing_that_lies_in_its_folder(tmp_path: Path) -> None:
+    with RunFolder.create(tmp_path / "run") as old:
+        old.write("a", b"1")
+    seen = Spectator.begin(tmp_path / "run")
+    assert not seen.has("a")
+    seen.write("a", b"2")
+    assert RunFolder.open(tmp_path / "run").read("a") == b"1"
+    assert not Spectator.begin(tmp_path / "none").has("a")
+    assert not (tmp_path / "none").exists()
+
+
+def test_a_spectator_needs_a_run_to_open(tmp_path: Path) -> None:
+    with pytest.raises(CheckpointError, match="no such run folder"):
+        Spectator.open(tmp_path / "none")

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from dglkgmix.errors import ConfigError
 from dglkgmix.evaluation.queries import evaluation_queries
 from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.models.link_predictor import LinkPredictor
@@ -13,7 +14,7 @@ from dglkgmix.runs.run import Run
 from dglkgmix.training.defaults import resolve
 from dglkgmix.training.launch import train
 from dglkgmix.training.progress import Progress
-from dglkgmix.training.stage_loop import StageLoop, reciprocal_ranks
+from dglkgmix.training.stage_loop import StageLoop, goal_weights, reciprocal_ranks
 from dglkgmix.training.stage_state import StageState
 from dglkgmix.training.stages import stages
 
@@ -65,14 +66,14 @@ def test_what_an_epoch_draws_follows_from_its_number_alone(graph: KnowledgeGraph
     """A loop that starts at epoch 3 draws what one that came there draws."""
     for overrides in ((), ("training.regime=1-k", "strategy.name=mixup", "pretrain.enabled=false")):
         first, second = begin(graph, *overrides), begin(graph, *overrides)
-        list(first._draw(1))
-        list(first._draw(2))
-        draws = [[batch.heads for batch in loop._draw(3)] for loop in (first, second)]
+        list(first.draw(1))
+        list(first.draw(2))
+        draws = [[batch.heads for batch in loop.draw(3)] for loop in (first, second)]
         assert all(torch.equal(a, b) for a, b in zip(*draws, strict=True))
         edges = torch.arange(graph.num_edges)
         samples = [loop.strategy.synthetic(edges) for loop in (first, second)]
         assert samples[0] is samples[1] or torch.equal(samples[0].lam, samples[1].lam)
-        other = [batch.heads for batch in begin(graph, *overrides, seed=6)._draw(3)]
+        other = [batch.heads for batch in begin(graph, *overrides, seed=6).draw(3)]
         assert not all(torch.equal(a, b) for a, b in zip(draws[0], other, strict=True))
 
 
@@ -122,3 +123,24 @@ def test_bf16_trains_close_to_fp32(graph: KnowledgeGraph) -> None:
         losses.append(loop.epoch().loss)
     assert losses[0] != losses[1]
     assert math.isclose(losses[0], losses[1], rel_tol=0.02)
+
+
+def test_a_goal_is_the_mean_over_the_queries_of_its_bins() -> None:
+    """Tails 0, 1, 2 have degrees 10, 1, 0; their head 13 has none, three times."""
+    train = [(i, 0, 0) for i in range(3, 13)] + [(3, 0, 1)]
+    valid = [(13, 0, 0), (13, 0, 1), (13, 0, 2)]
+    kg = KnowledgeGraph.from_arrays(train, valid, None, entities=14, relations=1)
+    queries = evaluation_queries(kg, "valid")
+    reciprocal = torch.tensor([1.0, 0.5, 0.25, 0.2, 0.1, 0.05], dtype=torch.float64)
+
+    def goal(select: str) -> float:
+        return float(reciprocal @ goal_weights(select, kg, queries))
+
+    zero = (0.25 + 0.2 + 0.1 + 0.05) / 4
+    assert goal("medium") == pytest.approx(1.0)
+    assert goal("low") == pytest.approx(0.5)
+    assert goal("zero") == pytest.approx(zero)
+    assert goal("zero=3,low=1") == pytest.approx(0.75 * zero + 0.25 * 0.5)
+    assert goal("mrr") == pytest.approx(float(reciprocal.mean()))
+    with pytest.raises(ConfigError, match="no validation query falls into 'high'"):
+        goal("high,low")

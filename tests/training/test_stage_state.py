@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.models.link_predictor import LinkPredictor
 from dglkgmix.runs.checkpoint import pack, unpack
 from dglkgmix.training.defaults import resolve
-from dglkgmix.training.stage_state import StageState, Validation, set_tables
+from dglkgmix.training.stage_state import EarlyStopping, StageState, Validation
 from dglkgmix.training.stages import stages
 
 from .conftest import settings
@@ -134,9 +135,29 @@ def test_a_state_of_another_model_is_refused(graph: KnowledgeGraph) -> None:
         begin(graph).load(state, "here")
 
 
-def test_tables_are_copied(graph: KnowledgeGraph) -> None:
-    model = begin(graph).model
-    entities, relations = torch.ones(20, 8), torch.full((4, 8), 2.0)
-    set_tables(model, entities, relations)
-    assert torch.equal(model.encoder.entity_table, entities)
-    assert torch.equal(model.encoder.relation_table, relations)
+@pytest.mark.parametrize(
+    ("patience", "values", "best", "over"),
+    [
+        (2, [0.5, 0.6, 0.4, 0.3], [True, True, False, False], 4),
+        (1, [0.0, 0.0], [True, False], 2),  # A tie is no improvement.
+        (2, [0.5, 0.4, 0.6, 0.5], [True, False, True, False], None),
+        (0, [0.5, 0.4, 0.3, 0.2], [True, False, False, False], None),
+    ],
+)
+def test_the_highest_validation_is_best_and_patience_ends_after_it(
+    patience: int, values: list[float], best: list[bool], over: int | None
+) -> None:
+    stopping, found, ends = EarlyStopping(patience), [], []
+    for epoch, value in enumerate(values, 1):
+        found.append(stopping.update(epoch, value))
+        ends.append(stopping.exhausted)
+    assert found == best
+    assert ends == [epoch == over for epoch in range(1, len(values) + 1)]
+    last = max(i for i, is_best in enumerate(best) if is_best)
+    assert (stopping.best, stopping.best_epoch) == (values[last], last + 1)
+    again = EarlyStopping(patience)
+    again.load(json.loads(json.dumps(stopping.state())))
+    assert again == stopping
+    again.restart()
+    assert again.update(9, -1.0)
+    assert (again.best, again.best_epoch, again.count) == (-1.0, 9, 0)

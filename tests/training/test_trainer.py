@@ -2,11 +2,14 @@ from __future__ import annotations
 
 import math
 import shutil
+import sys
 from pathlib import Path
+from types import FrameType
 
 import pytest
 import torch
 
+import dglkgmix
 from dglkgmix.config import Config, ModelConfig
 from dglkgmix.config.toml import set_option
 from dglkgmix.errors import CheckpointError, NumericError
@@ -74,6 +77,7 @@ def scripted(monkeypatch: pytest.MonkeyPatch, values: list[float]) -> None:
     )
 
 
+MOST_FRAMES = 8
 FULL = (
     "training.lr_decay=0.9",
     "swa.start=4",
@@ -489,3 +493,43 @@ def test_going_on_elsewhere_says_that_bits_will_differ(
     config = settings("training.epochs=4", "runtime.threads=2")
     continued(tmp_path / "run", config, progress=recorder)
     assert any("Made with threads 1, going on with 2" in text for text in recorder.messages)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("training.regime=1-n",),
+        ("training.regime=1-n", "training.loss=ce", "model.decoder=complex"),
+        ("training.regime=1-n", "model.decoder=transe"),
+        ("training.regime=1-k", "strategy.name=mixup"),
+        ("training.regime=1-k", "training.loss=ce", "strategy.name=mixup"),
+    ],
+)
+def test_from_train_to_the_arithmetic_of_a_loss_are_few_frames(
+    graph: KnowledgeGraph, tmp_path: Path, options: tuple[str, ...]
+) -> None:
+    """The package's own, `train` and the function of `losses` or `kernels` among them."""
+    package = Path(dglkgmix.__file__).parent
+    arithmetic = (f"{package}/losses/", f"{package}/kernels/")
+    found = set()
+
+    def watch(frame: FrameType, event: str, argument: object) -> None:
+        if event != "call" or not frame.f_code.co_filename.startswith(arithmetic):
+            return
+        names, callers = [], frame
+        while callers is not None and callers.f_code is not train.__code__:
+            path = Path(callers.f_code.co_filename)
+            if package in path.parents:
+                names.append((path.parent.name, path.stem, callers.f_code.co_name))
+            callers = callers.f_back
+        if {name[0] for name in names[1:]} == {"training"}:
+            found.add(("train", *names[::-1]))
+
+    sys.setprofile(watch)
+    try:
+        train(graph, settings("training.epochs=1", *options), tmp_path / "run")
+    finally:
+        sys.setprofile(None)
+    of_losses = [names for names in found if ("training", "batch_loss", "batch_loss") in names]
+    assert of_losses
+    assert max(map(len, of_losses)) <= MOST_FRAMES, max(of_losses, key=len)
