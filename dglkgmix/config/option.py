@@ -9,6 +9,8 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
+from dglkgmix.errors import ConfigError
+
 # Words that stand for a value until a configuration is settled.
 OPEN = ("auto", "same")
 
@@ -79,9 +81,18 @@ def option(default: Any, text: str, **declared: Any) -> Any:
         default: of the annotated type, "auto" or "same".
         text: what it is, one line.
         **declared: any other field of :class:`Option` but ``key`` and ``types``.
+
+    Raises:
+        ConfigError: bounds that are none.
     """
     if "words" not in declared:
         declared["words"] = (default,) if default in OPEN else ()
+    bounds = declared.get("bounds")
+    if bounds is not None and not isinstance(bounds, Bounds):
+        raise ConfigError(
+            f"bounds of the option {text!r} must be a Bounds, as in "
+            f'Bounds(lambda x: 0 <= x <= 10, "must lie in [0, 10]"), not {bounds!r}'
+        )
     made = Option(default, text, **declared)
     return dataclasses.field(default=default, metadata={"option": made})
 

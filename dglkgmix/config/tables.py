@@ -292,7 +292,10 @@ class TrainingConfig(Generic[Open]):
 
 @dataclass(frozen=True)
 class StrategyConfig(Chooser):
-    """``[strategy]``: what is done about degree bias. ``own`` as in :class:`ModelConfig`."""
+    """``[strategy]``: what is done about degree bias.
+
+    ``own`` as in :class:`ModelConfig`.
+    """
 
     name: str = option(
         "standard", "What to do about degree bias.", flag="strategy", classes="strategy"

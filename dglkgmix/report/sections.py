@@ -5,7 +5,6 @@ from __future__ import annotations
 import platform
 from collections.abc import Sequence
 from importlib import metadata
-from operator import attrgetter
 
 from dglkgmix.config.toml import differences, dumps
 from dglkgmix.evaluation import metrics
@@ -263,7 +262,8 @@ def settings_section(subjects: Subjects) -> Section:
     options = dict.fromkeys(key for other in others for key in differences(first, other))
     if options:
         names = [s.name for s in subjects]
-        values = {key: [attrgetter(key)(config) for config in (first, *others)] for key in options}
+        held = [{made.key: value for made, value in c.items()} for c in (first, *others)]
+        values = {key: [config.get(key, "-") for config in held] for key in options}
         blocks += [Text("Where the runs differ:"), Grid(tables.differences_table(names, values))]
     blocks += [
         Fold(f"All settings of {s.name} (config.toml)", (Code(dumps(s.run.config)),))

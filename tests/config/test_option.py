@@ -8,6 +8,7 @@ from typing import Literal
 import pytest
 
 from dglkgmix.config.option import AT_LEAST_1, BELOW_1, declared, option
+from dglkgmix.errors import ConfigError
 
 
 class Options:
@@ -44,3 +45,8 @@ def test_a_default_that_is_a_word_is_an_allowed_word() -> None:
 @pytest.mark.parametrize(("value", "holds"), [(0, True), (0.99, True), (1, False), (-0.1, False)])
 def test_bounds(value: float, holds: bool) -> None:
     assert BELOW_1.holds(value) is holds
+
+
+def test_bounds_that_are_none_are_refused_where_they_are_declared() -> None:
+    with pytest.raises(ConfigError, match=r"'A turn.' must be a Bounds, .* not \(0.0, 10.0\)"):
+        option(1.0, "A turn.", bounds=(0.0, 10.0))

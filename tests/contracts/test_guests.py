@@ -152,6 +152,12 @@ def test_commands_read_the_run_where_it_is_trusted(
         assert "Rotation" in Path("page.html").read_text(encoding="utf-8")
 
 
+def test_a_report_compares_a_run_with_an_own_option_to_one_without() -> None:
+    assert main(["train", "data", "--out", "plain", "--model", "distmult", *FAST]) == 0
+    assert main(["report", "plain", "run", "--trust", "--out", "both.html"]) == 0
+    assert "model.angle" in Path("both.html").read_text(encoding="utf-8")
+
+
 def test_a_module_that_is_gone_is_one_clear_error(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
