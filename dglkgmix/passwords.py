@@ -6,10 +6,10 @@ import re
 from urllib.parse import unquote
 
 _NAME = r"[?&][^\s=&'\"]*(?:pass|pwd|secret|token)[^\s=&'\"]*="
-_BEFORE_HOST = re.compile(r"(://[^\s/:@'\"]*:)[^\s'\"]*@")
+_BEFORE_HOST = re.compile(r"(://[^\s/:'\"]*:)[^\s'\"]*@")
 _IN_QUERY = re.compile(rf"({_NAME})[^\s&'\"]*?(?=[:,;]?(?:[\s&'\"]|$))", re.IGNORECASE)
 # In a text that is one address and nothing else a password may hold any character.
-_OF_ADDRESS = re.compile(rf"://[^/:@]*:(.*)@|{_NAME}([^&]*)", re.IGNORECASE)
+_OF_ADDRESS = re.compile(rf"://[^/:]*:(.*)@|{_NAME}([^&]*)", re.IGNORECASE)
 
 
 def hide_passwords(text: str, address: str = "") -> str:

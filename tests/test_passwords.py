@@ -9,6 +9,7 @@ from dglkgmix.passwords import hide_passwords
     ("address", "shown"),
     [
         ("postgresql://u:s3cret@host/db", "postgresql://u:***@host/db"),
+        ("postgresql://u@corp:s3cret@host/db", "postgresql://u@corp:***@host/db"),
         ("mysql+pymysql://u:s3/c:r@t@host:3306/db", "mysql+pymysql://u:***@host:3306/db"),
         ("redis://:s3cret@host:6379/0", "redis://:***@host:6379/0"),
         ("postgresql://host/db?user=u&password=s3cret", "postgresql://host/db?user=u&password=***"),

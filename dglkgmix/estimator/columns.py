@@ -96,6 +96,11 @@ def _length(X: Any) -> int:
 
 def _array(values: Any) -> Array:
     """Arrays as they are; NumPy would turn the numbers and gaps of a list into text."""
+    if isinstance(values, np.ma.MaskedArray):
+        missing = np.ma.getmaskarray(values)
+        filled: Array = values.data.astype(object)
+        filled[missing] = None
+        return filled
     return np.asarray(values, dtype=None if hasattr(values, "__array__") else object)
 
 

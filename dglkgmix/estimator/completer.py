@@ -173,8 +173,10 @@ class KGCompleter(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             ConfigError: k is below 1.
         """
         heads, relations = self._query_ids(X)
-        if k < 1:
-            raise ConfigError(f"k must be at least 1, not {k}: it is the number of answers")
+        if not isinstance(k, int | np.integer) or isinstance(k, bool) or k < 1:
+            raise ConfigError(
+                f"k must be a whole number from 1, not {k!r}: it is the number of answers"
+            )
         shape = len(heads), min(k, len(self.classes_))
         tails, values = np.full(shape, None, dtype=object), np.full(shape, np.nan)
         chances, listed = np.full(shape, np.nan), self.run_.list_probability()

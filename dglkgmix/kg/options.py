@@ -52,6 +52,16 @@ class ReadOptions:
     strip: bool = False
     normalize: str | None = None
 
+    def refuse(self, names: Sequence[str], where: object) -> None:
+        """Refuse options that a file of this kind has no use for.
+
+        Raises:
+            ConfigError: one of ``names`` is given; the message begins with ``where``.
+        """
+        given = [f"--{name}" for name in names if getattr(self, name)]
+        if given:
+            raise ConfigError(f"{where}: {', '.join(given)} has no effect on it: leave it out")
+
     def __post_init__(self) -> None:
         if self.format is not None and self.format not in FORMATS:
             raise ConfigError(f"format must be one of {', '.join(FORMATS)}, not {self.format!r}")
@@ -123,7 +133,8 @@ def choose_columns(
     found = ", ".join(repr(name) for name in names)
     wanted = ROLES if columns is None else tuple(columns)
     if set(ROLES) <= set(wanted) and len(wanted) == len(names) and columns is not None:
-        if any(name in ROLES and wanted[at] != name for at, name in enumerate(names)):
+        lower = [name.lower() for name in names]
+        if any(name in ROLES and wanted[at] != name for at, name in enumerate(lower)):
             raise ConfigError(
                 f"{where}: --columns {','.join(wanted)} contradicts the header, which names the "
                 f"columns {found}: leave --columns out, or give three names of the header"

@@ -85,6 +85,7 @@ def _read(stream: BinaryIO, path: Path, options: ReadOptions) -> TripleTable:
             )
         return read_parquet(pa.py_buffer(data), str(path), options)
     if form in ("ntriples", "turtle"):
+        options.refuse(("columns", "header", "delimiter"), path)
         return read_rdf(stream, str(path), form)
     dialect = CSV if form == "csv" else TSV
     if options.delimiter:

@@ -78,6 +78,8 @@ def load(
             return load_folder(path, options)
         from dglkgmix.kg.dgl_binary import load_binary
 
+        if options is not None:
+            options.refuse(("columns", "header", "delimiter", "strip", "normalize"), path)
         return load_binary(path)
     table = read_triples(path, options=options)
     if not len(table):

@@ -155,6 +155,7 @@ def _check_targets(graph: DGLGraph) -> None:
     if not graph.is_block:
         return
     for ntype in graph.dsttypes:
+        both: tuple[Tensor | None, Tensor | None] = (None, None)
         targets, sources = graph.num_dst_nodes(ntype), 0
         if ntype in graph.srctypes:
             sources = graph.num_src_nodes(ntype)

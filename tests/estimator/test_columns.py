@@ -113,3 +113,9 @@ def test_distinct_names_ascend_and_have_one_kind() -> None:
     ]
     with pytest.raises(DataError, match="entities must all be strings or all integers"):
         Names.of(np.array([1]), np.array(["a"], dtype=object), what="entities")
+
+
+def test_a_masked_value_is_a_missing_one() -> None:
+    X = np.ma.masked_array([[1, 0, 2], [2, 0, 999]], mask=[[0, 0, 0], [0, 0, 1]])
+    with pytest.raises(DataError, match=r"row 1, column 2 \(tail\): a missing value"):
+        split_columns(X, (3,))

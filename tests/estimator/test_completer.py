@@ -86,7 +86,7 @@ def test_top_k_leaves_known_answers_out(fitted: KGCompleter, triples: Array) -> 
     assert fresh.tails[0].tolist()[-2:] == [None, None]
     assert np.isnan(fresh.scores[0, -2:]).all()
     assert set(fresh.tails[0]) - {None} == set(fitted.classes_) - known
-    with pytest.raises(ConfigError, match="k must be at least 1, not 0"):
+    with pytest.raises(ConfigError, match="k must be a whole number from 1, not 0"):
         fitted.top_k(query, 0)
     # As `predict --top` does: no more answers than there are.
     for new_only, expected in ((False, everything), (True, fresh)):

@@ -67,6 +67,7 @@ def test_columns_that_cannot_be_told(columns: list[str] | None, names: list[str]
 @pytest.mark.parametrize(
     ("columns", "names", "what"),
     [
+        (["tail", "relation", "head"], ["Head", "Relation", "Tail"], "contradicts the header"),
         (["tail", "relation", "head"], list(ROLES), "contradicts the header, which names the col"),
         (["head", "_", "relation", "tail"], ["head", "tail", "x", "y"], "columns 'head', 'tail'"),
         (["s", "p", "o"], None, "--header"),

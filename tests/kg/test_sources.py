@@ -122,3 +122,13 @@ def test_neither_path_nor_name(tmp_path: Path) -> None:
         load("wrld")
     with pytest.raises(UnknownNameError, match="gone: no such file or folder"):
         load(tmp_path / "gone")
+
+
+def test_options_that_a_file_has_no_use_for_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "x.nt").write_text("<a> <r> <b> .\n")
+    options = ReadOptions(columns=("tail", "relation", "head"), header=True)
+    with pytest.raises(ConfigError, match=r"x\.nt: --columns, --header has no effect on it"):
+        load(tmp_path / "x.nt", options=options)
+    (tmp_path / "x.dgl").write_bytes(b"")
+    with pytest.raises(ConfigError, match=r"x\.dgl: --strip, --normalize has no effect on it"):
+        load(tmp_path / "x.dgl", options=ReadOptions(strip=True, normalize="nfc"))
