@@ -15,6 +15,7 @@ import click
 from dglkgmix.cli.options import flags
 from dglkgmix.config.classes import trusting
 from dglkgmix.config.settings import READING
+from dglkgmix.config.tables import SPLITTING
 from dglkgmix.paths import readable
 
 if TYPE_CHECKING:
@@ -36,15 +37,15 @@ def load_source(source: str | Path, **reading: Any) -> KnowledgeGraph:
 
     Args:
         source: the command's SOURCE.
-        **reading: the flags of ``READING``; None leaves the library's default in force.
+        **reading: options of ``[data]`` by flag or name; None leaves the default in force.
     """
     from dglkgmix.cli.download_bar import DownloadBar
     from dglkgmix.kg.readers import ReadOptions
     from dglkgmix.kg.sources import load
 
-    given = {name: value for name, value in reading.items() if value is not None}
-    names = {"shares": "split", "split_seed": "split_seed", "split_mirrors": "split_mirrors"}
-    split = {name: given.pop(option) for option, name in names.items() if option in given}
+    names = {flag: made.name for flag, made in READING.items()}
+    given = {names.get(key, key): value for key, value in reading.items() if value is not None}
+    split = {name: given.pop(name) for name in SPLITTING if name in given}
     return load(source, options=ReadOptions(**given), progress=DownloadBar(), **split)
 
 

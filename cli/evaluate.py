@@ -91,7 +91,11 @@ def evaluate(run: Path | None, *, as_json: bool, **options: Any) -> None:
     calibration = subject.calibration(bins, options["false_triples"], options["fit_false_triples"])
     answers = subject.answers()
     found = account(
-        subject.table, bins, calibration, None if answers is None else answers.account(bins)
+        subject.table,
+        bins,
+        calibration,
+        None if answers is None else answers.account(bins),
+        subject.new,
     )
     groups: dict[str, Any] = {}
     for kind in options["by"]:

@@ -38,14 +38,15 @@ def page(
         f"{printable(subject.title)}: {subject.split} split, {queries // 2:,} triples, "
         "both directions, filtered"
     )
-    ends = {f"{end} asked for": group for end, group in found["directions"].items()}
+    groupings = {f"{end} asked for": group for end, group in found["directions"].items()}
+    groupings |= {f"{age} entities": group for age, group in (found["entities"] or {}).items()}
     by_bin = [["", *_headings(), "ECE"]]
     for name, label in zip(bins.names, bin_labels(bins), strict=True):
         by_bin.append([label, *_cells(found["bins"][name]), number(found["ece"][name])])
     by_bin.append(["all", *_cells(found["overall"]), number(found["ece"]["overall"])])
     parts = [
         title,
-        _table({"overall": found["overall"]} | ends),
+        _table({"overall": found["overall"]} | groupings),
         "By tail-relation degree of the answer; ECE: distance of mean σ(score) from Hits@10\n"
         + aligned(by_bin),
     ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -53,6 +53,7 @@ class Subject:
     split: str
     reading: ReadOptions
     model: Model | None = None
+    new: Collection[str] = ()
 
     def calibration(
         self, bins: DegreeBins, false: Path | None = None, fit_false: Path | None = None
@@ -145,7 +146,7 @@ def _run(path: Path, options: Options) -> Subject:
         model.ranks = _ranker(scorer, run.kg, options)
     reading = ReadOptions(**run.config.data.reading)
     table = model.ranks(options["split"])
-    return Subject(str(path), run.kg, table, options["split"], reading, model)
+    return Subject(str(path), run.kg, table, options["split"], reading, model, run.new_entities)
 
 
 def _foreign(path: Path, options: Options) -> Subject:

@@ -97,6 +97,11 @@ def _together(config: Config) -> Iterator[str]:
         )
     if config.pretrain.run and config.pretrain.enabled is False:
         yield "pretrain.run names a run, but pretrain.enabled is false (--no-pretrain)"
+    if training.parent and (config.pretrain.run or config.pretrain.enabled is True):
+        yield (
+            "training.parent (--from) takes the place of a first stage: leave pretrain.run "
+            "(--pretrained) and pretrain.enabled (--pretrain) out"
+        )
     if model.fanout and "fanout" not in reads("encoder", model.encoder):
         yield (
             f'model.fanout samples neighbours, which model.encoder "{model.encoder}" does not read'

@@ -25,6 +25,8 @@ def no_first_stage(config: Config, table: str) -> str | None:
     """There is no pre-training."""
     if config.pretrain.run:
         return "pretrain.run (--pretrained) takes the place of a first stage"
+    if config.training.parent:
+        return "training.parent (--from) takes the place of a first stage"
     return None if has_first_stage(config) else "there is no first stage (--pretrain)"
 
 
@@ -101,7 +103,7 @@ def where_read(config: Config, table: str, name: str, other: str) -> list[Any]:
 
 def has_first_stage(config: Config) -> bool:
     """Whether a stage of pre-training is trained."""
-    if config.pretrain.run:
+    if config.pretrain.run or config.training.parent:
         return False
     if config.pretrain.enabled == "auto":
         return bool(find("strategy", config.strategy.name).two_stage)

@@ -47,6 +47,7 @@ _SHARES = Bounds(
     lambda x: x[0] > 0 and min(x) >= 0 and math.isclose(sum(x), 1),
     "must be three shares that add up to 1, the first above 0",
 )
+SPLITTING = ("split", "split_seed", "split_mirrors")
 _SIZE = "by graph size"
 _CONVE = "ConvE: "
 _SAME = ("same",)
@@ -109,8 +110,7 @@ class DataConfig:
     @property
     def splitting(self) -> dict[str, Any]:
         """Keywords of :func:`dglkgmix.kg.sources.load` for how one file is split."""
-        names = ("split", "split_seed", "split_mirrors")
-        return {name: getattr(self, name) for name in names}
+        return {name: getattr(self, name) for name in SPLITTING}
 
 
 @dataclass(frozen=True)
@@ -288,6 +288,7 @@ class TrainingConfig(Generic[Open]):
     patience: int = option(
         10, "Validations without a new best.", flag="patience", bounds=AT_LEAST_0
     )
+    parent: str = option("", "RUN whose weights the training starts from, matched by name.")
 
 
 @dataclass(frozen=True)
@@ -381,7 +382,9 @@ class PretrainConfig(Generic[Open]):
     """``[pretrain]``: the first stage, always with the standard strategy."""
 
     enabled: bool | Open = option("auto", "Train in two stages.", flag="pretrain", auto="for mixup")
-    run: str = option("", "Use RUN's embeddings instead of pre-training.", flag="pretrained")
+    run: str = option(
+        "", "Use RUN's embeddings, matched by name, instead of pre-training.", flag="pretrained"
+    )
     regime: Regime | Open = _as_main("regime", "1-n")
     epochs: int | Open = _as_main("epochs")
     batch_size: int | Open = _as_main("batch_size")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -139,8 +139,9 @@ def write_results(
         folder.write(run_files.ranks_name(split), table.to_bytes())
     platt = fit_calibration(scorer, kg, tables["valid"]) if "valid" in tables else None
     listed = fit_on_validation(scorer, kg)
+    new = run_files.read_new(folder)
     accounts = {
-        s: split_account(scorer, kg, s, table, platt=platt, listed=listed)
+        s: split_account(scorer, kg, s, table, platt=platt, listed=listed, new=new)
         for s, table in tables.items()
     }
     popularity = None
@@ -174,6 +175,7 @@ def split_account(
     *,
     platt: Platt | None,
     listed: ListProbability | None,
+    new: Collection[str],
     bins: DegreeBins | None = None,
 ) -> dict[str, Any]:
     """The account of ``split``, with calibration and shortlist where these were fitted."""
@@ -183,4 +185,4 @@ def split_account(
         calibration = assess_calibration(scorer, kg, split, table, platt=platt, bins=bins)
     if listed is not None and (answers := listed_answers(scorer, kg, split, listed)) is not None:
         shortlist = answers.account(bins)
-    return account(table, bins, calibration, shortlist)
+    return account(table, bins, calibration, shortlist, new)

@@ -98,6 +98,11 @@ class Run:
         return run_files.read_graph(self.folder)
 
     @cached_property
+    def new_entities(self) -> frozenset[str]:
+        """Those that the run it started from does not know; none where it started from no run."""
+        return run_files.read_new(self.folder)
+
+    @cached_property
     def model(self) -> LinkPredictor:
         """The model with the selected weights, in evaluation mode.
 
@@ -183,4 +188,13 @@ class Run:
         """What ``dglkgmix evaluate --json`` prints of ``split``."""
         table, scorer = self.rank_table(split), ModelScorer(self.model)
         platt, listed = self.calibration(), self.list_probability()
-        return split_account(scorer, self.kg, split, table, platt=platt, listed=listed, bins=bins)
+        return split_account(
+            scorer,
+            self.kg,
+            split,
+            table,
+            platt=platt,
+            listed=listed,
+            new=self.new_entities,
+            bins=bins,
+        )

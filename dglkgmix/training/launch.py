@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import torch
 
-from dglkgmix.config import Config, Settled
+from dglkgmix.config import Config, PretrainConfig, RuntimeConfig, Settled
 from dglkgmix.config.toml import merge
 from dglkgmix.errors import ConfigError
 from dglkgmix.files import RunFolder
 from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.models.decoder import Decoder
 from dglkgmix.models.encoder import Encoder
+from dglkgmix.models.link_predictor import LinkPredictor
 from dglkgmix.processes import ALONE, Processes
 from dglkgmix.runs import run_files
 from dglkgmix.runs.checkpoint import StateFile
 from dglkgmix.runs.results import EVALUATED, Result
 from dglkgmix.runs.run_files import Spectator
+from dglkgmix.runs.start import read_start
 from dglkgmix.strategies import Strategy
 from dglkgmix.strategies.weighted import edge_weights
+from dglkgmix.training.defaults import after_parent
 from dglkgmix.training.memory import check_memory
 from dglkgmix.training.progress import Progress
 from dglkgmix.training.stages import MAIN
@@ -75,7 +79,10 @@ def train(
         model["encoder"] = encoder
     chosen = {} if strategy is None else {"name": strategy}
     config = merge(config, {"model": model, "strategy": chosen}, where="train")
-    run_files.given_tables(_check(kg, config, processes), kg)
+    settled = _check(kg, config, processes)
+    if (start := read_start(settled, kg)) is not None:  # Refused before anything is written.
+        start.fill(LinkPredictor.build(settled.model, kg), kg)
+        del start
     folder: RunFolder = Spectator.begin(out)
     if processes.main:
         folder = RunFolder.create(out, overwrite=overwrite, names=_FILES)
@@ -92,6 +99,24 @@ def train(
             weights=weights,
             processes=processes,
         ).fit()
+
+
+def settings_of(parent: str) -> Config:
+    """Settings of a training that starts from the run ``parent``: the run's, in a single stage.
+
+    It has a quarter of the run's epochs, and the device and threads of the machine at hand.
+
+    Raises:
+        CheckpointError: no run, or a damaged one.
+    """
+    stored = run_files.read_config(RunFolder.open(parent))
+    epochs = after_parent(stored.training.epochs)
+    return dataclasses.replace(
+        stored,
+        training=dataclasses.replace(stored.training, parent=parent, epochs=epochs),
+        pretrain=PretrainConfig(enabled=False),
+        runtime=RuntimeConfig(seed=stored.runtime.seed),
+    )
 
 
 def opened(out: str | Path, processes: Processes) -> RunFolder:

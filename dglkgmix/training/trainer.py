@@ -22,6 +22,7 @@ from dglkgmix.runs import checkpoint, run_files
 from dglkgmix.runs.checkpoint import StateFile, restore_random
 from dglkgmix.runs.history import Row, to_csv, to_rows
 from dglkgmix.runs.results import Result, Selection, write_results
+from dglkgmix.runs.start import Start, read_start
 from dglkgmix.sampling.seeds import derive
 from dglkgmix.training.defaults import resolve
 from dglkgmix.training.device import seeded, use_threads
@@ -56,7 +57,7 @@ class Trainer:
 
     Raises:
         ConfigError: options that make no sense, alone, together or on this graph.
-        CheckpointError: a state or pre-trained tables that do not fit.
+        CheckpointError: a state, or another run's weights, that do not fit.
         PeerError: another of the processes is gone.
     """
 
@@ -92,10 +93,9 @@ class Trainer:
         self._history: list[Row] = []
         # What the next stage begins with; it drops it then, as it is as large as the model.
         self._saved: dict[str, Any] | None = None
-        self._tables: tuple[torch.Tensor, torch.Tensor] | None = None
+        self._start: Start | None = None
         if not (resume and folder.has(run_files.STATE)):
-            given = run_files.given_tables(self.config, kg)
-            self._tables = (given.entity_table, given.relation_table) if given else None
+            self._start = read_start(self.config, kg)
 
     @staticmethod
     def check(kg: KnowledgeGraph, config: Config) -> Settled:
@@ -120,17 +120,18 @@ class Trainer:
             check_inputs(self.kg, self.config, self._processes)
             # Names and triples, then the settings: a folder that has those can be resumed.
             if not self.folder.has(run_files.CONFIG):
-                run_files.write_graph(self.folder, self.kg)
+                run_files.write_graph(self.folder, self.kg, self._start and self._start.new)
             run_files.write_config(self.folder, self.config)
+            if self._start is not None:
+                self._progress.message(f"Starting from {self._start}")
             if not len(self.kg.valid):
                 self._progress.message(
                     "No validation triples: every epoch is trained and the last weights are kept"
                 )
             first = self._load_state([stage.name for stage in plan]) if self._resume else 0
             for number in range(first, len(plan) - 1):
-                weights = self._stage(plan[number], number)[0].weights
-                self._tables = weights["encoder.entity_table"], weights["encoder.relation_table"]
-                del weights
+                # method, Procedure 2
+                self._start = Start.of_stage(self._stage(plan[number], number)[0].weights)
             selection, coverage = self._stage(plan[-1], len(plan) - 1)
             model = LinkPredictor.build(self.config.model, self.kg)
             model.load_state_dict(selection.weights)
@@ -201,16 +202,14 @@ class Trainer:
 
     def _begin(self, stage: Stage, seed: int) -> StageState:
         model = LinkPredictor.build(stage.model, self.kg, seed=derive(seed, "weights"))
-        if self._tables is not None:  # method, Procedure 2
-            with torch.no_grad():
-                model.encoder.entity_table.copy_(self._tables[0])
-                model.encoder.relation_table.copy_(self._tables[1])
+        if self._start is not None:
+            self._start.fill(model, self.kg)
         work = StageState(stage, model.to(self._device))
         torch.manual_seed(derive(seed, "dropout"))
         if self._saved is not None:
             work.load(self._saved, str(self.folder.path / run_files.STATE))
             restore_random(self._saved, self._device)
-        self._tables = self._saved = None
+        self._start = self._saved = None
         return work
 
     def _save(self, work: StageState) -> None:
