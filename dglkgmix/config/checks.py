@@ -95,13 +95,13 @@ def _together(config: Config) -> Iterator[str]:
             f"strategy.draws {strategy.draws} exceeds strategy.partners {strategy.partners}, "
             "of which they are drawn"
         )
-    if config.pretrain.run and config.pretrain.enabled is False:
-        yield "pretrain.run names a run, but pretrain.enabled is false (--no-pretrain)"
     if training.parent and (config.pretrain.run or config.pretrain.enabled is True):
         yield (
             "training.parent (--from) takes the place of a first stage: leave pretrain.run "
             "(--pretrained) and pretrain.enabled (--pretrain) out"
         )
+    if config.pretrain.run and config.pretrain.enabled is False:
+        yield "pretrain.run names a run, but pretrain.enabled is false (--no-pretrain)"
     if model.fanout and "fanout" not in reads("encoder", model.encoder):
         yield (
             f'model.fanout samples neighbours, which model.encoder "{model.encoder}" does not read'

@@ -14,6 +14,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from dglkgmix.config.settings import TRAINING
+from dglkgmix.config.toml import set_option
 from dglkgmix.errors import ConfigError, DataError, UnknownNameError
 from dglkgmix.estimator import ranks as ranking
 from dglkgmix.estimator.columns import (
@@ -68,6 +69,8 @@ class KGCompleter(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         unseen: what :meth:`rank` and :meth:`score` make of names that ``fit`` has not seen, as in
             a fold of a cross-validation: "tie" ranks their queries as if all candidates scored
             the same, "error" refuses them. Predictions always refuse them.
+        warm_start: a later ``fit`` starts from the weights of the one before, matched by name, and
+            takes a quarter of the "auto" epochs; its X holds all triples, old and new.
         config: any other option: a dictionary of tables, ``{"model": {"entity_dim": 64}}``, a
             :class:`dglkgmix.config.Config` or the path of a TOML file. Parameters that
             differ from their defaults win.
@@ -99,6 +102,7 @@ class KGCompleter(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         Raises:
             DataError: X, y or the weights are not what is described here.
             ConfigError: a parameter that makes no sense, by name.
+            CheckpointError: with ``warm_start``, an earlier ``fit`` of another model.
         """
         config = to_config(self.get_params(deep=False))
         self._check_own()
@@ -117,6 +121,9 @@ class KGCompleter(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         with tempfile.TemporaryDirectory(prefix="dglkgmix-") as folder:
             out = Path(folder) / "run"
             progress = make_progress(quiet=not self.verbose)
+            if self.warm_start and hasattr(self, "run_"):
+                self.run_.write(parent := Path(folder) / "before")
+                config = set_option(config, "training.parent", str(parent))
             train(kg, config, out, progress=progress, sample_weight=weights)
             self._take(PackedRun.pack(out))
         features = list(getattr(self, "feature_names_in_", ()))
@@ -276,7 +283,9 @@ class KGCompleter(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             CheckpointError: no run, a damaged one, or one that has not finished.
         """
         packed = PackedRun.pack(run, trust=trust)
-        completer = cls(**from_config(packed.config), config=packed.config)
+        # Which run it started from is over; `warm_start` says what a further `fit` starts from.
+        config = set_option(packed.config, "training.parent", "")
+        completer = cls(**from_config(config), config=config)
         kinds = packed.input_kinds
         completer.classes_ = Names.stored(packed.kg.entities, kinds["entities"]).values
         completer.relations_ = Names.stored(packed.kg.relations, kinds["relations"]).values
@@ -378,7 +387,8 @@ class KGCompleter(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 def _constructor() -> inspect.Signature:
     """The parameters that scikit-learn and ``help`` see: options with a flag, and our own."""
     defaults = {name: option.default for name, option in TRAINING.items()}
-    defaults |= {"validation": 0.1, "unseen": "tie", "config": None, "verbose": False}
+    defaults |= {"validation": 0.1, "unseen": "tie", "warm_start": False}
+    defaults |= {"config": None, "verbose": False}
     parameters = [inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)]
     parameters += [
         inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default)

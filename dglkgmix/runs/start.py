@@ -48,30 +48,26 @@ class Start:
         return self.entities < 0
 
     def __str__(self) -> str:
-        counts = [
-            f"{int((rows >= 0).sum()) // ends:,} of {len(rows) // ends:,} {what}"
-            for what, ends, rows in (
-                ("entities", 1, self.entities),
-                ("relations", 2, self.relations),
-            )
-        ]
-        return f"{self.where}, which knows {' and '.join(counts)}"
+        entities, relations = int((~self.new).sum()), int((self.relations >= 0).sum()) // 2
+        return (
+            f"{self.where}, which knows {entities:,} of {len(self.entities):,} entities and "
+            f"{relations:,} of {len(self.relations) // 2:,} relations"
+        )
 
-    def fill(self, model: LinkPredictor, kg: KnowledgeGraph) -> None:
+    def fill(self, model: LinkPredictor) -> None:
         """Put the weights into ``model``, the rows of names that the run knows among them.
 
-        A new entity starts as the mean of its neighbours that the run knows, all else as ever:
-        new relations, and entities without such a neighbour.
+        Rows of new names stay as they are, random: starting a new entity at the mean of its known
+        neighbours was no better (bench/moving.py).
 
         Raises:
             CheckpointError: parameters that the model lacks, or has in another shape.
         """
         rows = dict.fromkeys(("bias", TABLES[0]), self.entities)
         rows |= {f"encoder.{name}": self.relations for name in model.encoder.by_relation}
-        parameters = dict(model.named_parameters())
-        ours = parameters if self.whole else dict.fromkeys(TABLES)
-        for name in {**ours, **self.weights}:
-            found, own = self.weights.get(name), model.state_dict().get(name)
+        parameters, state = dict(model.named_parameters()), model.state_dict()
+        for name in {**(parameters if self.whole else dict.fromkeys(TABLES)), **self.weights}:
+            found, own = self.weights.get(name), state.get(name)
             shapes = [None if x is None else tuple(x.shape)[name in rows :] for x in (found, own)]
             if shapes[0] != shapes[1]:
                 there, here = ("missing" if s is None else f"of shape {s}" for s in shapes)
@@ -86,16 +82,6 @@ class Start:
                     parameters[name][known] = found[rows[name][known]]
                 elif name in parameters:  # Not the statistics of batch norm.
                     parameters[name].copy_(found)
-            self._place_new(parameters[TABLES[0]], kg)
-
-    def _place_new(self, table: Tensor, kg: KnowledgeGraph) -> None:
-        heads, tails = kg.edges[:, 0], kg.edges[:, 2]
-        told = self.new[heads] & ~self.new[tails]
-        heads, tails = heads[told], tails[told]
-        counts = torch.bincount(heads, minlength=len(table))
-        sums = torch.zeros_like(table).index_add_(0, heads, table[tails])
-        placed = counts > 0
-        table[placed] = sums[placed] / counts[placed, None]
 
 
 def read_start(config: Config, kg: KnowledgeGraph) -> Start | None:

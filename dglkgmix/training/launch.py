@@ -81,7 +81,7 @@ def train(
     config = merge(config, {"model": model, "strategy": chosen}, where="train")
     settled = _check(kg, config, processes)
     if (start := read_start(settled, kg)) is not None:  # Refused before anything is written.
-        start.fill(LinkPredictor.build(settled.model, kg), kg)
+        start.fill(LinkPredictor.build(settled.model, kg))
         del start
     folder: RunFolder = Spectator.begin(out)
     if processes.main:

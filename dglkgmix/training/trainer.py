@@ -203,7 +203,7 @@ class Trainer:
     def _begin(self, stage: Stage, seed: int) -> StageState:
         model = LinkPredictor.build(stage.model, self.kg, seed=derive(seed, "weights"))
         if self._start is not None:
-            self._start.fill(model, self.kg)
+            self._start.fill(model)
         work = StageState(stage, model.to(self._device))
         torch.manual_seed(derive(seed, "dropout"))
         if self._saved is not None:

@@ -15,12 +15,14 @@ from tests.cli.conftest import call, call_json, ring_rows
 
 GROUP = {"mrr", "mr", "hits@1", "hits@3", "hits@10", "amri", "queries"}
 ERRORS = {"ece", "brier", "log_loss"}
+KEYS = ("overall", "directions", "bins", "ece", "calibration", "shortlist")
 BINS = ("zero", "low", "medium", "high")
 
 
 def test_the_json_is_the_contract(run):
     found = call_json(evaluate, run)
-    assert found.keys() == {"overall", "directions", "bins", "ece", "calibration", "shortlist"}
+    assert found.keys() == {*KEYS, "entities"}
+    assert found["entities"] is None
     assert found["overall"].keys() == GROUP
     assert found["directions"].keys() == {"head", "tail"}
     assert tuple(found["bins"]) == BINS

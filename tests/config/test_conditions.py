@@ -17,8 +17,13 @@ def config(*overrides: str) -> Config:
 def test_whether_there_is_a_first_stage() -> None:
     assert [
         has_first_stage(config(*MIXUP, *more))
-        for more in ((), ("pretrain.enabled=false",), ("pretrain.run=there",))
-    ] == [True, False, False]
+        for more in (
+            (),
+            ("pretrain.enabled=false",),
+            ("pretrain.run=there",),
+            ("training.parent=there",),
+        )
+    ] == [True, False, False, False]
     assert [has_first_stage(config(*more)) for more in ((), ("pretrain.enabled=true",))] == [
         False,
         True,

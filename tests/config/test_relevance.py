@@ -46,6 +46,7 @@ def config(*overrides: str) -> Config:
         ((), "pretrain.lr", "no first stage"),
         ((*MIXUP, "pretrain.enabled=false"), "pretrain.epochs", "no first stage"),
         ((*MIXUP, "pretrain.run=there"), "pretrain.epochs", "--pretrained"),
+        ((*MIXUP, "training.parent=there"), "pretrain.epochs", "--from"),
         (("pretrain.enabled=true",), "pretrain.negatives", "regime 1-k"),
         ((), "swa.start", "not averaged"),
         ((), "pretrain.swa", "no first stage"),

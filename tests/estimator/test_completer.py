@@ -246,6 +246,27 @@ def test_no_held_out_triples_no_probabilities(triples: Array) -> None:
         fitted.predict_proba(triples[:1])
 
 
+def test_a_warm_start_keeps_vectors_by_name_and_a_plain_fit_draws_them_anew(
+    triples: Array, tmp_path: Path
+) -> None:
+    still = {**SMALL, "lr": 1e-12, "epochs": "auto"}
+    warm = KGCompleter(**still, warm_start=True).fit(triples)
+    queries = [["country 3"], ["continent 1"]]
+    before = warm.transform(queries)
+    more = np.vstack([[["atlantis", "borders", "country 3"]], triples])  # "atlantis" comes first.
+    warm.fit(more)
+    assert warm.classes_[0] == "atlantis"
+    assert np.allclose(warm.transform(queries), before)
+    assert warm.run_.new_entities == {"atlantis"}
+    usual = KGCompleter(**still).fit(more)
+    assert not np.allclose(usual.transform(queries), before)
+    assert warm.run_.config.training.epochs == -(-usual.run_.config.training.epochs // 4)
+    warm.save(tmp_path / "second")
+    again = KGCompleter.from_run(tmp_path / "second")
+    assert np.allclose(again.set_params(warm_start=True).fit(more).transform(queries), before)
+    assert not np.allclose(again.set_params(warm_start=False).fit(more).transform(queries), before)
+
+
 def test_clone_is_unfitted_with_the_same_parameters(fitted: KGCompleter) -> None:
     copy = clone(fitted)
     assert copy.get_params() == fitted.get_params()
