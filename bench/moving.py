@@ -37,13 +37,13 @@ def main() -> None:
     for name, source, options in (
         ("before", str(args.out / "old"), given),
         ("nothing", args.source, given),
-        ("from", args.source, ["--from", str(args.out / "before"), "--set", "runtime.threads=1"]),
+        ("from", args.source, ["--from", str(args.out / "before")]),
     ):
-        if dglkgmix(["train", source, "--out", str(args.out / name), "--quiet", *options]):
+        run = ["train", source, "--out", str(args.out / name), "--precision", "fp32", "--quiet"]
+        if dglkgmix([*run, *options]):
             raise SystemExit(1)
-    print(
-        "| | MRR, old entities | MRR, new entities | best epoch | seconds |\n|---|---|---|---|---|"
-    )
+    print("| | MRR, old entities | MRR, new entities | best epoch | seconds |")
+    print("|---|---|---|---|---|")
     for name in ("before", "nothing", "from"):
         run = Run.open(args.out / name)
         mrr = [part["mrr"] for part in by_age(run.rank_table(), new).values()]
