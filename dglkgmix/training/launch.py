@@ -104,7 +104,7 @@ def train(
 def settings_of(parent: str) -> Config:
     """Settings of a training that starts from the run ``parent``: the run's, in a single stage.
 
-    It has a quarter of the run's epochs, and the device and threads of the machine at hand.
+    It has a quarter of the run's epochs, and the device, threads and memory of this machine.
 
     Raises:
         CheckpointError: no run, or a damaged one.
@@ -115,7 +115,7 @@ def settings_of(parent: str) -> Config:
         stored,
         training=dataclasses.replace(stored.training, parent=parent, epochs=epochs),
         pretrain=PretrainConfig(enabled=False),
-        runtime=RuntimeConfig(seed=stored.runtime.seed),
+        runtime=RuntimeConfig(seed=stored.runtime.seed, precision=stored.runtime.precision),
     )
 
 
