@@ -115,7 +115,7 @@ def read_graph(folder: RunFolder) -> KnowledgeGraph:
     Raises:
         CheckpointError: a file that is missing, damaged or does not fit the others.
     """
-    entities = _read(folder, ENTITIES, _NAMES)
+    entities, relations = (_read(folder, name, _NAMES) for name in (ENTITIES, RELATIONS))
     triples = _read(folder, TRIPLES, _TRIPLES)
     rows = torch.stack([_integers(triples.column(name).combine_chunks()) for name in _COLUMNS], 1)
     splits = triples.column("split").combine_chunks().dictionary_encode()
@@ -128,7 +128,7 @@ def read_graph(folder: RunFolder) -> KnowledgeGraph:
     try:
         return KnowledgeGraph(
             Vocabulary(entities.column("name").combine_chunks(), "entity"),
-            read_vocabulary(folder, "relation"),
+            Vocabulary(relations.column("name").combine_chunks(), "relation"),
             *(rows[codes == (names.index(name) if name in names else -1)] for name in SPLITS),
             **types,
         )
@@ -142,12 +142,6 @@ def read_new(folder: RunFolder) -> frozenset[str]:
     if "new" not in entities.column_names:
         return frozenset()
     return frozenset(entities.filter(entities.column("new")).column("name").to_pylist())
-
-
-def read_vocabulary(folder: RunFolder, kind: str) -> Vocabulary:
-    """The names of a run's entities or relations; ``kind`` is "entity" or "relation"."""
-    name = ENTITIES if kind == "entity" else RELATIONS
-    return Vocabulary(_read(folder, name, _NAMES).column("name").combine_chunks(), kind)
 
 
 def read_weights(folder: RunFolder) -> dict[str, Tensor]:

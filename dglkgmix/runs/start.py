@@ -11,6 +11,7 @@ from dglkgmix.config import Config
 from dglkgmix.errors import CheckpointError
 from dglkgmix.files import RunFolder
 from dglkgmix.kg.graph import KnowledgeGraph
+from dglkgmix.kg.keys import triple_keys
 from dglkgmix.kg.vocabulary import Vocabulary
 from dglkgmix.models.link_predictor import LinkPredictor
 from dglkgmix.runs import run_files
@@ -28,6 +29,7 @@ class Start:
         relations: (2R,) likewise, reciprocal relations included.
         whole: whether all parameters of a model must be among the weights.
         where: the run.
+        seen: how many of the graph's validation and test triples the run was trained on.
     """
 
     weights: dict[str, Tensor]
@@ -35,12 +37,13 @@ class Start:
     relations: Tensor
     whole: bool = False
     where: str = ""
+    seen: int = 0
 
     @classmethod
     def of_stage(cls, weights: dict[str, Tensor]) -> Start:
         """The embedding tables of an earlier stage on the same graph."""
-        tables = {name: weights[name] for name in TABLES}
-        return cls(tables, *(torch.arange(len(table)) for table in tables.values()))
+        entities, relations = (torch.arange(len(weights[name])) for name in TABLES)
+        return cls({name: weights[name] for name in TABLES}, entities, relations)
 
     @property
     def new(self) -> Tensor:
@@ -113,11 +116,17 @@ def read_start(config: Config, kg: KnowledgeGraph) -> Start | None:
     weights = run_files.read_weights(folder)
     if not whole:
         weights = {name: weights[name] for name in TABLES if name in weights}
-    entities = _rows(run_files.read_vocabulary(folder, "entity"), kg.entities, where)
-    names = run_files.read_vocabulary(folder, "relation")
-    relations = _rows(names, kg.relations, where)
-    reciprocal = torch.where(relations < 0, relations, relations + len(names))
-    return Start(weights, entities, torch.cat([relations, reciprocal]), whole, where)
+    old = run_files.read_graph(folder)
+    entities = _rows(old.entities, kg.entities, where)
+    relations = _rows(old.relations, kg.relations, where)
+    reciprocal = torch.where(relations < 0, relations, relations + old.num_relations)
+    held_out = torch.cat([kg.valid, kg.test])
+    rows = [entities[held_out[:, 0]], relations[held_out[:, 1]], entities[held_out[:, 2]]]
+    theirs = torch.stack(rows, 1)
+    theirs = torch.cat([old.train, theirs[(theirs >= 0).all(1)]])
+    keys = triple_keys(theirs, old.num_entities, old.num_relations)
+    seen = int(torch.isin(keys[len(old.train) :], keys[: len(old.train)]).sum())
+    return Start(weights, entities, torch.cat([relations, reciprocal]), whole, where, seen)
 
 
 def _rows(theirs: Vocabulary, ours: Vocabulary, where: str) -> Tensor:

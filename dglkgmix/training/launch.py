@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import torch
 
@@ -109,7 +109,7 @@ def settings_of(parent: str) -> Config:
     Raises:
         CheckpointError: no run, or a damaged one.
     """
-    stored = run_files.read_config(RunFolder.open(parent))
+    stored = cast(Settled, run_files.read_config(RunFolder.open(parent)))
     epochs = after_parent(stored.training.epochs)
     return dataclasses.replace(
         stored,

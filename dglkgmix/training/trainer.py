@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import logging
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Protocol
@@ -32,6 +33,8 @@ from dglkgmix.training.progress import Progress
 from dglkgmix.training.stage_loop import StageLoop, goal_weights
 from dglkgmix.training.stage_state import StageState
 from dglkgmix.training.stages import Stage, stages
+
+_log = logging.getLogger(__name__)
 
 
 class Observer(Protocol):
@@ -120,10 +123,18 @@ class Trainer:
             check_inputs(self.kg, self.config, self._processes)
             # Names and triples, then the settings: a folder that has those can be resumed.
             if not self.folder.has(run_files.CONFIG):
-                run_files.write_graph(self.folder, self.kg, self._start and self._start.new)
+                new = None if self._start is None else self._start.new
+                run_files.write_graph(self.folder, self.kg, new)
             run_files.write_config(self.folder, self.config)
             if self._start is not None:
                 self._progress.message(f"Starting from {self._start}")
+                if self._start.seen:
+                    _log.warning(
+                        "%s was trained on %s of the validation and test triples: figures are too "
+                        "good; keep the splits, as a folder of files, and add new triples to them",
+                        self._start.where,
+                        f"{self._start.seen:,}",
+                    )
             if not len(self.kg.valid):
                 self._progress.message(
                     "No validation triples: every epoch is trained and the last weights are kept"

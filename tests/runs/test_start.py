@@ -163,6 +163,15 @@ def test_it_says_how_much_the_run_knows(tmp_path: Path) -> None:
     assert read_start(settled(NEW), NEW) is None
 
 
+def test_held_out_triples_that_the_run_was_trained_on_are_counted(tmp_path: Path) -> None:
+    stored(tmp_path / "run")
+    held_out = [("a", "likes", "b"), ("b", "likes", "a"), ("d", "likes", "b"), ("b", "knows", "c")]
+    kg = KnowledgeGraph.from_names([("c", "knows", "d")], held_out[:2], held_out[2:])
+    start = read_start(settled(kg, f"training.parent={tmp_path / 'run'}"), kg)
+    assert start is not None
+    assert start.seen == 2  # The first and the last.
+
+
 def test_an_earlier_stage_gives_its_tables_as_they_are() -> None:
     config = settled(OLD)
     first, second = (LinkPredictor.build(config.model, OLD, seed=seed) for seed in (1, 2))

@@ -62,11 +62,15 @@ def test_settings_of_a_parent_are_its_own_in_one_stage_on_this_machine(
 
 
 def test_a_training_stopped_before_its_first_state_starts_from_its_parent_again(
-    graph: KnowledgeGraph, tmp_path: Path
+    graph: KnowledgeGraph, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     train(graph, settings("training.epochs=1"), tmp_path / "parent")
     given = settings(f"training.parent={tmp_path / 'parent'}")
     train(graph, given, tmp_path / "whole")
+    assert not caplog.records
+    other = KnowledgeGraph.from_arrays(graph.train, graph.train[:3], entities=20, relations=2)
+    train(other, given, tmp_path / "split anew")
+    assert "parent was trained on 3 of the validation and test triples" in caplog.text
 
     class Stop:
         def write(self, row: Row) -> None:
