@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-import math
 import sys
 import unicodedata
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -111,28 +110,13 @@ def json_option(command: Callable[..., T]) -> Callable[..., T]:
 
 def emit_json(value: object) -> None:
     """Prints JSON: floats unrounded, NaN and infinities as null."""
+    from dglkgmix.plain import plain_values
+
     encoding = (getattr(sys.stdout, "encoding", None) or "utf-8").lower().replace("-", "")
     text = json.dumps(
         plain_values(value), indent=2, ensure_ascii=encoding != "utf8", allow_nan=False
     )
     click.echo(text)
-
-
-def plain_values(value: Any) -> Any:
-    """The value with containers, arrays and scalars of libraries turned into JSON's own types."""
-    if isinstance(value, bool | str | int | None):
-        return value
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if isinstance(value, Mapping):
-        return {str(key): plain_values(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [plain_values(item) for item in value]
-    if isinstance(value, Path):
-        return str(value)
-    if hasattr(value, "tolist"):  # arrays, tensors and their scalars
-        return plain_values(value.tolist())
-    raise TypeError(f"{type(value).__name__} has no place in JSON")
 
 
 def printable(text: str) -> str:

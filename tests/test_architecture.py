@@ -30,6 +30,7 @@ LAYERS = {
     "dglkgmix.files": 0,
     "dglkgmix.passwords": 0,
     "dglkgmix.paths": 0,
+    "dglkgmix.plain": 0,
     # Options are plain values: every step may read its own.
     "dglkgmix.config": 0,
     "dglkgmix.datasets": 0,
@@ -137,6 +138,23 @@ def test_imports_go_up_the_way() -> None:
         and (layer(name) or 0) > (layer(name_of(path)) or 0)
     ]
     assert not wrong, "\n".join(wrong)
+
+
+def test_no_module_needs_itself() -> None:
+    """No circle, in one room or across rooms, be it of imports in functions or for types alone."""
+    names = {name_of(path): path for path in sources() if name_of(path) != "dglkgmix"}
+    needs = {
+        module: {
+            max((name for name in names if f"{found}.".startswith(f"{name}.")), key=len, default="")
+            for found in imports(path)
+        }
+        - {"", module}
+        for module, path in names.items()
+    }
+    while ready := {module for module, found in needs.items() if not found & needs.keys()}:
+        needs = {module: found for module, found in needs.items() if module not in ready}
+    circle = {module: sorted(found & needs.keys()) for module, found in needs.items()}
+    assert not circle, circle
 
 
 def test_every_module_has_a_layer() -> None:

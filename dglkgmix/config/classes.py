@@ -47,6 +47,7 @@ _BASES = {
     "encoder": "dglkgmix.models.encoder:Encoder",
     "strategy": "dglkgmix.strategies.base:Strategy",
 }
+_choosers: list[type] = []
 # Classes of the user's that were named in this process, by their import path.
 _named: dict[str, type] = {}
 _trusted: ContextVar[bool] = ContextVar("trusted", default=False)
@@ -149,6 +150,10 @@ class Chooser:
 
     own: tuple[tuple[str, Any], ...]
 
+    def __init_subclass__(cls) -> None:
+        """Classes are checked against the options of the table that names them."""
+        _choosers.append(cls)
+
     def __post_init__(self) -> None:
         """Classes become names, and ``own`` gets every option that the user's declare."""
         kinds = {name: o for name, o in declared(type(self), "").items() if o.classes}
@@ -192,12 +197,9 @@ def _own_options(kind: str, found: type) -> dict[str, Option]:
 
 def _check(kind: str, found: type, at: str) -> None:
     """Refuse options that clash with the package's, and parameters that are no options."""
-    from dglkgmix.config.tables import ModelConfig, StrategyConfig
-
     own = _own_options(kind, found)
-    known = declared(
-        *((StrategyConfig, "strategy") if kind == "strategy" else (ModelConfig, "model"))
-    )
+    tables = (declared(table, "") for table in _choosers)
+    known = next(t for t in tables if any(made.classes == kind for made in t.values()))
     for name in own:
         if name in known:
             raise ConfigError(

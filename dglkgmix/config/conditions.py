@@ -6,12 +6,12 @@ Each function is given a configuration ("auto" allowed) and the table of the opt
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dglkgmix.config.classes import find
 
-if TYPE_CHECKING:
-    from dglkgmix.config.settings import Config
+# dglkgmix.config.settings.Config, whose tables are declared with these functions.
+Config = Any
 
 
 def fixed_lambda(config: Config, table: str) -> str | None:

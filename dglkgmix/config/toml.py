@@ -6,7 +6,7 @@ import dataclasses
 import difflib
 import json
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal, TypeVar, get_args, get_origin
 
@@ -37,11 +37,19 @@ def loads(
         ConfigError: text that is no TOML, an unknown key (with close matches) or a value of
             another type; the message starts with ``where``.
     """
+    return merge(base or Config(), parse(text, where), where=where, trust=trust)
+
+
+def parse(text: str, where: str) -> dict[str, Any]:
+    """The tables of ``text``.
+
+    Raises:
+        ConfigError: text that is no TOML; the message starts with ``where``.
+    """
     try:
-        tables = tomllib.loads(text)
+        return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise ConfigError(f"{where}: not a TOML file: {error}") from None
-    return merge(base or Config(), tables, where=where, trust=trust)
 
 
 def load(path: str | Path, base: Config | None = None) -> Config:
@@ -74,7 +82,7 @@ def merge(
     sections = {}
     for name, values in tables.items():
         if name not in SECTIONS:
-            raise ConfigError(f"{where}: unknown table [{name}]{_close(name, SECTIONS)}")
+            raise ConfigError(f"{where}: unknown table [{name}]{close(name, SECTIONS)}")
         if not isinstance(values, Mapping):
             raise ConfigError(f"{where}: {name} is a table, not {_shown(values)}")
         sections[name] = _merge_section(getattr(config, name), name, values, where, trust)
@@ -99,7 +107,7 @@ def set_option(config: Config, key: str, value: Any, *, where: str = "option") -
     table, _, option = key.partition(".")
     if table not in SECTIONS or not option:
         known = options(config)
-        raise ConfigError(f"{where}: unknown option {key!r}{_close(key, known)}")
+        raise ConfigError(f"{where}: unknown option {key!r}{close(key, known)}")
     return merge(config, {table: {option: value}}, where=where)
 
 
@@ -129,7 +137,7 @@ def _merge_section(section: T, table: str, values: Mapping[str, Any], where: str
         key = f"{table}.{name}"
         if name not in known:
             every = [*OPTIONS, *(made.key for made in known.values() if made.key not in OPTIONS)]
-            raise ConfigError(f"{where}: unknown option {key!r}{_close(key, every)}")
+            raise ConfigError(f"{where}: unknown option {key!r}{close(key, every)}")
         if name not in changes:
             changes[name] = _checked(value, known[name], f"{where}: {key}")
     if hasattr(section, "own"):
@@ -206,8 +214,11 @@ def toml_value(value: Any) -> str:
     return repr(value)
 
 
-def _close(name: str, known: Iterable[str]) -> str:
-    """Close by what follows the table, in letters or in whole words; else by all letters."""
+def close(name: str, known: Collection[str]) -> str:
+    """``; did you mean …?`` with what is close to ``name``, else the whole of a short list.
+
+    Close by what follows the table, in letters or in whole words; else by all letters.
+    """
     table, _, option = name.rpartition(".")
     scores = {}
     for key in known:
@@ -219,7 +230,9 @@ def _close(name: str, known: Iterable[str]) -> str:
             scores[key] = likeness + 0.1 * (table == other_table)
     near = sorted(scores, key=lambda key: -scores[key])[:4]
     near = near or difflib.get_close_matches(name, list(known), n=3, cutoff=0.6)
-    return f"; did you mean {', '.join(near)}?" if near else ""
+    if near:
+        return f"; did you mean {', '.join(near)}?"
+    return f"; known: {', '.join(sorted(known))}" if len(known) <= 12 else ""
 
 
 def _shown(value: Any) -> str:

@@ -9,16 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import click
-import numpy as np
 import pytest
-import torch
 from click.testing import CliRunner
 
 from dglkgmix.cli.common import (
     emit_json,
     json_option,
     load_source,
-    plain_values,
     printable,
     source_options,
 )
@@ -172,30 +169,6 @@ class TestJson:
         out = capsys.readouterr().out
         assert '"mrr": 0.30000000000000004' in out
         assert json.loads(out) == {"mrr": 0.1 + 0.2, "nan": None, "inf": None, "n": 3, "ok": True}
-
-    def test_values_of_other_libraries(self) -> None:
-        value = {
-            "array": np.array([1.5, np.nan]),
-            "scalar": np.int64(3),
-            "flag": np.bool_(True),
-            "tensor": torch.tensor([[1, 2]]),
-            "path": Path("a/b"),
-            "pair": (1, None),
-            7: "key",
-        }
-        assert plain_values(value) == {
-            "array": [1.5, None],
-            "scalar": 3,
-            "flag": True,
-            "tensor": [[1, 2]],
-            "path": "a/b",
-            "pair": [1, None],
-            "7": "key",
-        }
-
-    def test_anything_else_is_an_error(self) -> None:
-        with pytest.raises(TypeError, match="object has no place in JSON"):
-            plain_values({"x": object()})
 
     @pytest.mark.parametrize(
         ("encoding", "written"), [("utf-8", '"Köln"'), ("ascii", r'"K\u00f6ln"')]
