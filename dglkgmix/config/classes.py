@@ -55,17 +55,14 @@ _trusted: ContextVar[bool] = ContextVar("trusted", default=False)
 
 @contextmanager
 def trusting(value: bool) -> Iterator[None]:
-    """Within it, stored runs may name classes that have to be imported, where ``value`` is true."""
-    token = _trusted.set(value)
+    """Within it, stored runs may name classes that have to be imported, where ``value`` is true
+    or another such block stands around it.
+    """
+    token = _trusted.set(value or _trusted.get())
     try:
         yield
     finally:
         _trusted.reset(token)
-
-
-def is_trusting() -> bool:
-    """Whether :func:`trusting` is in force."""
-    return _trusted.get()
 
 
 def find(kind: str, name: str) -> Any:

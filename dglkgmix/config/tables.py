@@ -230,13 +230,13 @@ class TrainingConfig(Generic[Open]):
         "Factor of the learning rate.",
         auto="1; 0.5 on a plateau",
         bounds=_DECAY,
-        unread=conditions.no_decay,
+        unread=conditions.without_schedule("exponential", "plateau"),
     )
     lr_patience: int = option(
         3,
         "Validations without a new best before the rate falls.",
         bounds=AT_LEAST_1,
-        unread=conditions.no_plateau,
+        unread=conditions.without_schedule("plateau"),
     )
     optimizer: Optimizer = option("adam", "Optimiser.")
     loss: LossName = option("bce", "Binary or softmax cross-entropy.", flag="loss")
@@ -257,17 +257,17 @@ class TrainingConfig(Generic[Open]):
         "1-k: negatives of each triple.",
         auto="100, less on graphs of fewer entities",
         bounds=AT_LEAST_1,
-        unread=conditions.no_negatives,
+        unread=conditions.not_1_k,
     )
     filtered: bool = option(
         True,
         "1-k: training triples among the negatives are redrawn and masked.",
-        unread=conditions.unfiltered,
+        unread=conditions.not_1_k,
     )
     group_queries: bool = option(
         False,
         "1-k: a query's triples stand together in a batch, which encodes each query once.",
-        unread=conditions.ungrouped,
+        unread=conditions.not_1_k,
     )
     n3: float = option(0.0, "N3 penalty on a batch's vectors, per positive.", bounds=AT_LEAST_0)
     l2: float = option(0.0, "L2 penalty on them.", bounds=AT_LEAST_0)

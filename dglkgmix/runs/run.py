@@ -11,7 +11,7 @@ from typing import Any
 import torch
 
 from dglkgmix.config import Config
-from dglkgmix.config.classes import is_trusting, trusting
+from dglkgmix.config.classes import trusting
 from dglkgmix.errors import CheckpointError, ConfigError
 from dglkgmix.evaluation.assessment import fit_calibration
 from dglkgmix.evaluation.list_probability import ListProbability, fit_on_validation
@@ -89,7 +89,7 @@ class Run:
     @cached_property
     def config(self) -> Config:
         """The settings, nothing left at "auto"."""
-        with trusting(self.trust or is_trusting()):
+        with trusting(self.trust):
             return run_files.read_config(self.folder)
 
     @cached_property
