@@ -195,11 +195,11 @@ def _go_on(
 def _show_config(options: dict[str, Any]) -> None:
     """The settled configuration; without SOURCE, what depends on the graph stays "auto"."""
     from dglkgmix.config.toml import dumps
-    from dglkgmix.training.trainer import Trainer
+    from dglkgmix.training.launch import settled
 
     config = _assembled(options)
     if config.data.source:
-        config = Trainer.check(_read(config), config)
+        config = settled(_read(config), config)
     click.echo(dumps(config), nl=False)
 
 

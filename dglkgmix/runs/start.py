@@ -122,9 +122,9 @@ def read_start(config: Config, kg: KnowledgeGraph) -> Start | None:
     reciprocal = torch.where(relations < 0, relations, relations + old.num_relations)
     held_out = torch.cat([kg.valid, kg.test])
     rows = [entities[held_out[:, 0]], relations[held_out[:, 1]], entities[held_out[:, 2]]]
-    theirs = torch.stack(rows, 1)
-    theirs = torch.cat([old.train, theirs[(theirs >= 0).all(1)]])
-    keys = triple_keys(theirs, old.num_entities, old.num_relations)
+    mapped = torch.stack(rows, 1)
+    both = torch.cat([old.train, mapped[(mapped >= 0).all(1)]])
+    keys = triple_keys(both, old.num_entities, old.num_relations)
     seen = int(torch.isin(keys[len(old.train) :], keys[: len(old.train)]).sum())
     return Start(weights, entities, torch.cat([relations, reciprocal]), whole, where, seen)
 

@@ -10,11 +10,8 @@ from typing import Any, Protocol
 
 import torch
 
-from dglkgmix.config import Config, Settled
-from dglkgmix.config.checks import validate, validate_for
-from dglkgmix.config.goal import MRR
+from dglkgmix.config import Settled
 from dglkgmix.errors import CheckpointError, NumericError
-from dglkgmix.evaluation.queries import evaluation_queries
 from dglkgmix.files import RunFolder
 from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.models.link_predictor import LinkPredictor
@@ -23,14 +20,13 @@ from dglkgmix.runs import checkpoint, run_files
 from dglkgmix.runs.checkpoint import StateFile, restore_random
 from dglkgmix.runs.history import Row, to_csv, to_rows
 from dglkgmix.runs.results import Result, Selection, write_results
-from dglkgmix.runs.start import Start, read_start
+from dglkgmix.runs.start import Start
 from dglkgmix.sampling.seeds import derive
-from dglkgmix.training.defaults import resolve
 from dglkgmix.training.device import seeded, use_threads
 from dglkgmix.training.memory import fitting_block
 from dglkgmix.training.parallel import check_devices, check_inputs
 from dglkgmix.training.progress import Progress
-from dglkgmix.training.stage_loop import StageLoop, goal_weights
+from dglkgmix.training.stage_loop import StageLoop
 from dglkgmix.training.stage_state import StageState
 from dglkgmix.training.stages import Stage, stages
 
@@ -49,8 +45,9 @@ class Trainer:
 
     Args:
         kg: the graph; its validation split selects the epoch.
-        config: "auto" and "same" are settled here.
+        config: what :func:`dglkgmix.training.launch.settled` has checked.
         folder: a run folder under this process's lock.
+        start: another run's weights, for a training without a state.
         resume: go on from the folder's last complete state, if it has one.
         progress: what a person sees.
         observers: get each row of the history.
@@ -59,7 +56,7 @@ class Trainer:
             main one have a :class:`~dglkgmix.runs.run_files.Spectator` as folder and print nothing.
 
     Raises:
-        ConfigError: options that make no sense, alone, together or on this graph.
+        ConfigError: processes that would share a GPU.
         CheckpointError: a state, or another run's weights, that do not fit.
         PeerError: another of the processes is gone.
     """
@@ -67,16 +64,17 @@ class Trainer:
     def __init__(
         self,
         kg: KnowledgeGraph,
-        config: Config,
+        config: Settled,
         folder: RunFolder,
         *,
+        start: Start | None = None,
         resume: bool = False,
         progress: Progress | None = None,
         observers: Sequence[Observer] = (),
         weights: torch.Tensor | None = None,
         processes: Processes = ALONE,
     ) -> None:
-        self.kg, self.config, self.folder = kg, self.check(kg, config), folder
+        self.kg, self.config, self.folder = kg, config, folder
         self._resume, self._weights, self._processes = resume, weights, processes
         self._observers = observers if processes.main else ()
         self._progress = (progress if processes.main else None) or Progress()
@@ -96,19 +94,7 @@ class Trainer:
         self._history: list[Row] = []
         # What the next stage begins with; it drops it then, as it is as large as the model.
         self._saved: dict[str, Any] | None = None
-        self._start: Start | None = None
-        if not (resume and folder.has(run_files.STATE)):
-            self._start = read_start(self.config, kg)
-
-    @staticmethod
-    def check(kg: KnowledgeGraph, config: Config) -> Settled:
-        """The settled ``config``, or a ConfigError that says what is wrong with it."""
-        validate(config)
-        settled = resolve(config, kg)
-        validate_for(settled, kg)
-        if settled.training.select != MRR:
-            goal_weights(settled.training.select, kg, evaluation_queries(kg, "valid"))
-        return settled
+        self._start = start
 
     def fit(self) -> Result:
         """Run every stage that is not done yet, and write the results.
