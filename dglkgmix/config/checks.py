@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator
 from typing import Any, Protocol
 
+from dglkgmix.config.base import settled, stage_value
 from dglkgmix.config.classes import DECODERS, find, reads
 from dglkgmix.config.goal import goal_parts
 from dglkgmix.config.settings import Config, Settled
@@ -82,7 +83,7 @@ def _together(config: Config) -> Iterator[str]:
             f"{model.decoder} takes no other"
         )
     losses = find("strategy", strategy.name).losses
-    if training.loss not in losses:
+    if training.loss not in ("auto", *losses):
         yield (
             f'strategy.name "{strategy.name}" needs training.loss "{losses[0]}" '
             f"(--loss {losses[0]})"
@@ -112,7 +113,7 @@ def _together(config: Config) -> Iterator[str]:
 def _by_stage(config: Config) -> Iterator[str]:
     decoder = config.model.decoder
     for table in ("training", "pretrain"):
-        weight = _inherit(config, table, "relation_prediction")
+        weight = stage_value(config, table, "relation_prediction")
         if weight and not find("decoder", decoder).predicts_relations:
             able = [name for name in DECODERS if find("decoder", name).predicts_relations]
             yield (
@@ -120,18 +121,14 @@ def _by_stage(config: Config) -> Iterator[str]:
                 f"are no product with the relation; those of these are: {', '.join(able)}"
             )
         loss, mass, share = (
-            _inherit(config, table, key) for key in ("loss", "smoothing_mass", "label_smoothing")
+            stage_value(config, table, key) for key in ("loss", "smoothing_mass", "label_smoothing")
         )
-        if loss == "ce" and mass != "auto" and share not in (0, mass):
+        share = settled(config, "label_smoothing", share)
+        if settled(config, "loss", loss) == "ce" and mass != "auto" and share not in (0, mass):
             yield (
                 f'{table}.smoothing_mass {mass}: {table}.loss "ce" spreads ε itself '
                 f'({share}); leave smoothing_mass at "auto"'
             )
-
-
-def _inherit(config: Config, table: str, key: str) -> Any:
-    value = getattr(getattr(config, table), key)
-    return getattr(config.training, key) if value == "same" else value
 
 
 def _against(config: Settled, kg: Sized) -> Iterator[str]:

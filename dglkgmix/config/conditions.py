@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from dglkgmix.config.base import settled
 from dglkgmix.config.classes import find
 
 # dglkgmix.config.settings.Config, whose tables are declared with these functions.
@@ -57,7 +58,8 @@ def not_1_k(config: Config, key: str) -> str | None:
 
 def not_smoothed(config: Config, key: str) -> str | None:
     """Nothing spreads a mass where targets are not smoothed."""
-    if any(where_read(config, key, "label_smoothing")):
+    found = where_read(config, key, "label_smoothing")
+    if any(settled(config, "label_smoothing", value) for value in found):
         return None
     return "targets are not smoothed (label_smoothing is 0)"
 

@@ -49,6 +49,8 @@ _SHARES = Bounds(
 )
 SPLITTING = ("split", "split_seed", "split_mirrors")
 _SIZE = "by graph size"
+# Trained with softmax cross-entropy in 1-N, see dglkgmix.config.base.
+_BASE = "ComplEx and DistMult"
 _CONVE = "ConvE: "
 _SAME = ("same",)
 _BOTH = ("auto", "same")
@@ -121,11 +123,14 @@ class ModelConfig(Chooser, Generic[Open]):
     as pairs; each is an attribute, too.
     """
 
-    decoder: str = option("conve", "Decoder.", flag="model", classes="decoder")
+    decoder: str = option("complex", "Decoder.", flag="model", classes="decoder")
     encoder: str = option("lookup", "Encoder in front.", flag="encoder", classes="encoder")
     # 200 in the paper; small graphs cannot fill as much.
     entity_dim: int | Open = option(
-        "auto", "Dimension of entity vectors.", auto=f"72 to 200, {_SIZE}", bounds=_DIM
+        "auto",
+        "Dimension of entity vectors.",
+        auto=f"72 to 200, {_SIZE}; {_BASE}: 256 or 512",
+        bounds=_DIM,
     )
     # TuckER's core is the one that joins two dimensions.
     relation_dim: int | Open = option(
@@ -150,8 +155,12 @@ class ModelConfig(Chooser, Generic[Open]):
     )
     filters: int = option(32, f"{_CONVE}kernels.", bounds=AT_LEAST_1, of="decoder")
     kernel: int = option(3, f"{_CONVE}side of a kernel.", bounds=AT_LEAST_1, of="decoder")
-    input_dropout: float = option(
-        0.2, "Dropout on the head, or on what goes into the decoder.", bounds=BELOW_1, of="decoder"
+    input_dropout: float | Open = option(
+        "auto",
+        "Dropout on the head, or on what goes into the decoder.",
+        auto=f"0.2; {_BASE}: 0",
+        bounds=BELOW_1,
+        of="decoder",
     )
     feature_dropout: float = option(
         0.2, f"{_CONVE}dropout of whole feature maps.", bounds=BELOW_1, of="decoder"
@@ -217,7 +226,7 @@ class TrainingConfig(Generic[Open]):
         "auto",
         "Learning rate.",
         flag="lr",
-        auto="Adam: 0.003 below 25,000 training triples, else 0.001; Adagrad: 0.01",
+        auto=f"Adam: 0.003 below 25,000 training triples, else 0.001; Adagrad: 0.01, {_BASE}: 0.1",
         bounds=ABOVE_0,
     )
     schedule: Schedule = option(
@@ -238,11 +247,15 @@ class TrainingConfig(Generic[Open]):
         bounds=AT_LEAST_1,
         unread=conditions.without_schedule("plateau"),
     )
-    optimizer: Optimizer = option("adam", "Optimiser.")
-    loss: LossName = option("bce", "Binary or softmax cross-entropy.", flag="loss")
+    optimizer: Optimizer | Open = option("auto", "Optimiser.", auto=f"adam; {_BASE}: adagrad")
+    loss: LossName | Open = option(
+        "auto", "Binary or softmax cross-entropy.", flag="loss", auto=f"bce; {_BASE}: ce"
+    )
     # "sum" is the reference's; with "mean", β means less.
     reduction: Reduction = option("sum", "Sum of a batch's terms, or each divided by its count.")
-    label_smoothing: float = option(0.1, "ε of the targets (1 - ε) y + m / |V|.", bounds=BELOW_1)
+    label_smoothing: float | Open = option(
+        "auto", "ε of the targets (1 - ε) y + m / |V|.", auto=f"0.1; {_BASE}: 0", bounds=BELOW_1
+    )
     # The paper's recipes set 1.
     smoothing_mass: float | Open = option(
         "auto",
@@ -269,7 +282,12 @@ class TrainingConfig(Generic[Open]):
         "1-k: a query's triples stand together in a batch, which encodes each query once.",
         unread=conditions.not_1_k,
     )
-    n3: float = option(0.0, "N3 penalty on a batch's vectors, per positive.", bounds=AT_LEAST_0)
+    n3: float | Open = option(
+        "auto",
+        "N3 penalty on a batch's vectors, per positive.",
+        auto=f"0; {_BASE}: 0.02",
+        bounds=AT_LEAST_0,
+    )
     l2: float = option(0.0, "L2 penalty on them.", bounds=AT_LEAST_0)
     # w of Chen et al., 2021: -log softmax over the original relations r' of score(h, r', t).
     relation_prediction: float = option(

@@ -20,6 +20,7 @@ class ComplEx(Decoder):
     """
 
     predicts_relations = True
+    prefers_softmax = True
 
     def __init__(self, entity_dim: int, relation_dim: int, input_dropout: float = 0.0) -> None:
         same_dim("complex", entity_dim, relation_dim)

@@ -32,6 +32,8 @@ class Decoder(nn.Module, ABC):
         is_bilinear: whether ``score_all`` is ``query @ entities.T + bias``.
         predicts_relations: whether there is a :meth:`relation_query`.
         most_epochs: the ceiling of a training whose epochs nobody set.
+        prefers_softmax: whether it is trained with softmax cross-entropy, Adagrad and an N3 penalty
+            where nothing else is given (Lacroix et al., 2018).
         long_vectors: whether tables start so long that Adam takes three times its own rate.
 
     The constructor's parameters are the options it reads: ``entity_dim``, ``relation_dim``, options
@@ -46,6 +48,7 @@ class Decoder(nn.Module, ABC):
     is_bilinear = True
     predicts_relations = False
     most_epochs = 500
+    prefers_softmax = False
     long_vectors = False
 
     arguments: dict[str, Any]

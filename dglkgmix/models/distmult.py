@@ -16,6 +16,7 @@ class DistMult(Decoder):
     """
 
     predicts_relations = True
+    prefers_softmax = True
 
     def __init__(self, entity_dim: int, relation_dim: int, input_dropout: float = 0.0) -> None:
         same_dim("distmult", entity_dim, relation_dim)

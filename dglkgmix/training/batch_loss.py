@@ -45,7 +45,7 @@ def batch_loss(
     vectors: Vectors,
     batch: QueryBatch | TripleBatch | PreparedBatch,
     strategy: Strategy,
-    training: TrainingConfig,
+    training: TrainingConfig[Never],
 ) -> LossTerms:
     """The loss of a batch.
 
@@ -174,7 +174,7 @@ def _penalty(
     model: LinkPredictor,
     vectors: Vectors,
     batch: QueryBatch | TripleBatch,
-    training: TrainingConfig,
+    training: TrainingConfig[Never],
 ) -> Tensor:
     """Σ over the batch's positives of the penalties on head, relation and tail vector."""
     counts = None

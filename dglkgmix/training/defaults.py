@@ -14,6 +14,7 @@ from dglkgmix.config import (
     Settled,
     TrainingConfig,
 )
+from dglkgmix.config.base import VALUES, settled, with_softmax
 from dglkgmix.config.classes import find
 from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.models.decoder import Decoder
@@ -22,6 +23,8 @@ from dglkgmix.training.stages import shared
 
 # Edges M, reciprocal ones included, below which a graph counts as small.
 _SMALL = 50_000
+# Entities E whose vectors of 512 numbers, with what Adagrad keeps of each, take 1 GiB.
+_MANY = 250_000
 # A batch brings its synthetic samples along, six a query on FB15k-237, and ConvE keeps 40 kB of
 # each row several times over: 8,192 queries took 8.7 GiB there, 2,048 took 2.9.
 _FULL_GRAPH_QUERIES = 2048
@@ -33,16 +36,17 @@ def resolve(config: Config, kg: KnowledgeGraph) -> Settled:
     Resolving a resolved configuration changes nothing.
     """
     decoder, model = find("decoder", config.model.decoder), config.model
-    dim: int = _settle(model.entity_dim, entity_dim(kg.num_edges))
+    dim: int = _settle(model.entity_dim, entity_dim(kg, softmax=with_softmax(config)))
     averaged = find("strategy", config.strategy.name).averaged
     runtime, device = config.runtime, pick_device(config.runtime.device)
-    settled = dataclasses.replace(
+    resolved = dataclasses.replace(
         config,
         model=dataclasses.replace(
             model,
             entity_dim=dim,
             relation_dim=_settle(model.relation_dim, dim),
             bias=_settle(model.bias, decoder.bias_by_default),
+            input_dropout=settled(config, "input_dropout", model.input_dropout),
             **decoder.settle(model, dim),
         ),
         training=_training(config.training, config, kg),
@@ -55,14 +59,19 @@ def resolve(config: Config, kg: KnowledgeGraph) -> Settled:
             threads=_settle(runtime.threads, torch.get_num_threads()),
         ),
     )
-    return cast(Settled, settled)
+    return cast(Settled, resolved)
 
 
-def entity_dim(num_edges: int) -> int:
-    """A dimension that M edges can fill: 200 as in the paper from CoDEx-S's size up."""
-    if num_edges < 5_000:
+def entity_dim(kg: KnowledgeGraph, *, softmax: bool) -> int:
+    """A dimension that M edges can fill: 200 as in the paper from CoDEx-S's size up.
+
+    More where the N3 penalty keeps vectors from fitting every triple, and memory allows it.
+    """
+    if softmax:
+        return 512 if kg.num_edges >= _SMALL and kg.num_entities < _MANY else 256
+    if kg.num_edges < 5_000:
         return 72
-    return 128 if num_edges < _SMALL else 200
+    return 128 if kg.num_edges < _SMALL else 200
 
 
 def epochs(num_edges: int, decoder: type[Decoder]) -> int:
@@ -78,13 +87,16 @@ def after_parent(epochs: int) -> int:
     return math.ceil(epochs / 4)
 
 
-def learning_rate(optimizer: str, num_edges: int, decoder: type[Decoder]) -> float:
-    """Adam's own 0.001, three times that on small graphs, whose epochs have few steps.
+def learning_rate(
+    optimizer: str, num_edges: int, decoder: type[Decoder], *, softmax: bool = False
+) -> float:
+    """Adagrad's 0.01, and 0.1 of Lacroix et al. where it is their loss that is trained.
 
-    Three times that also for a decoder that asks for it.
+    Adam's own 0.001, three times that on small graphs, whose epochs have few steps, and for a
+    decoder that asks for it.
     """
     if optimizer == "adagrad":
-        return 0.01
+        return 0.1 if softmax else 0.01
     return 0.003 if num_edges < _SMALL or decoder.long_vectors else 0.001
 
 
@@ -121,12 +133,21 @@ def _training(training: TrainingConfig, config: Config, kg: KnowledgeGraph) -> T
     whole_graph = find("encoder", config.model.encoder).passes_whole_graph
     decoder = find("decoder", config.model.decoder)
     most = epochs(kg.num_edges, decoder)
+    base = {
+        name: settled(config, name, getattr(training, name))
+        for name in VALUES
+        if hasattr(training, name)
+    }
+    training = dataclasses.replace(training, **base)
     return dataclasses.replace(
         training,
         epochs=_settle(training.epochs, after_parent(most) if training.parent else most),
         batch_size=_settle(training.batch_size, batch_size(training.regime, whole_graph, size)),
         lr_decay=_settle(training.lr_decay, 0.5 if training.schedule == "plateau" else 1.0),
-        lr=_settle(training.lr, learning_rate(training.optimizer, kg.num_edges, decoder)),
+        lr=_settle(
+            training.lr,
+            learning_rate(training.optimizer, kg.num_edges, decoder, softmax=with_softmax(config)),
+        ),
         smoothing_mass=_settle(training.smoothing_mass, training.label_smoothing),
         negatives=_settle(training.negatives, max(1, min(100, kg.num_entities - 1))),
         validate_every=_settle(training.validate_every, validate_every(kg.num_edges)),
@@ -146,6 +167,7 @@ def _pretrain(config: Config, kg: KnowledgeGraph) -> PretrainConfig:
     like_main = dataclasses.replace(config.training, **shared(config.training, values))
     training = _training(like_main, config, kg)
     values |= {k: v for k, v in dataclasses.asdict(training).items() if k in values}
+    values["input_dropout"] = settled(config, "input_dropout", values["input_dropout"])
     strategy = find("strategy", config.strategy.name)
     two_stage = bool(config.pretrain.run) or (strategy.two_stage and not config.training.parent)
     values["enabled"] = _settle(config.pretrain.enabled, two_stage)
