@@ -36,7 +36,7 @@ def invoke(*arguments):
 
 
 def results(failed):
-    empty: dict[str, list] = {"groups": [], "cells": [], "bin_names": []}
+    empty = {"groups": [], "cells": [], "bin_names": []}
     counts = {"done": 2 - failed, "failed": failed, "pending": 0}
     texts = {"experiment": "x", "about": "", "finding": "", "version": "1", "baseline": None}
     return {"counts": counts, **texts, **empty}

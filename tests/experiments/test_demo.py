@@ -1,7 +1,3 @@
-from __future__ import annotations
-
-from pathlib import Path
-
 import pytest
 
 from dglkgmix.config import Config
@@ -16,7 +12,7 @@ from dglkgmix.training.defaults import resolve
 
 
 @pytest.fixture
-def brief(monkeypatch: pytest.MonkeyPatch) -> None:
+def brief(monkeypatch):
     """One epoch of a tiny model in each stage: the steps count here, not the figures."""
     tiny = (
         "model.decoder=distmult",
@@ -29,12 +25,10 @@ def brief(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(demo, "RUNS", {"standard": (), "mixup": ("strategy.name=mixup",)})
 
 
-def test_it_trains_compares_answers_and_reports(
-    brief: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_it_trains_compares_answers_and_reports(brief, tmp_path, monkeypatch):
     reported = []
     monkeypatch.setattr(demo, "write_report", lambda runs, out: reported.append((runs, out)))
-    said: list[str] = []
+    said = []
     accounts = demo.run_demo(tmp_path / "demo", say=said.append)
     assert list(accounts) == ["standard", "mixup"]
     text = "\n".join(said)
@@ -48,7 +42,7 @@ def test_it_trains_compares_answers_and_reports(
     assert reported == [(runs, tmp_path / "demo" / "report.html")]
 
 
-def test_the_experiment_over_seeds_trains_what_the_demo_trains() -> None:
+def test_the_experiment_over_seeds_trains_what_the_demo_trains():
     experiment = parse_experiment(packaged_text("experiments", "evidence-world"))
     kg = load(demo.GRAPH)
     assert experiment.axes["data"] == (demo.GRAPH,)
@@ -59,7 +53,7 @@ def test_the_experiment_over_seeds_trains_what_the_demo_trains() -> None:
         assert digest(resolve(ours, kg)) == digest(resolve(theirs, kg)), name
 
 
-def test_the_questions_can_be_asked_and_judged() -> None:
+def test_the_questions_can_be_asked_and_judged():
     kg = load(demo.GRAPH)
     for _, head, relation in demo.QUESTIONS:
         ids = kg.entities.ids([head]), kg.relations.ids([relation])
@@ -68,7 +62,7 @@ def test_the_questions_can_be_asked_and_judged() -> None:
         assert known > trained, f"no fact of {head} {relation} is held out"
 
 
-def test_answers_seen_in_training_are_left_out_and_held_out_ones_marked() -> None:
+def test_answers_seen_in_training_are_left_out_and_held_out_ones_marked():
     kg = load(demo.GRAPH)
 
     class Oracle:
@@ -96,8 +90,8 @@ def test_answers_seen_in_training_are_left_out_and_held_out_ones_marked() -> Non
     assert not {"Poland", "Germany"} & set(dict(answers))
 
 
-def test_a_comparison_has_a_column_a_run_and_a_row_a_bin() -> None:
-    def account(mrr: float) -> dict:
+def test_a_comparison_has_a_column_a_run_and_a_row_a_bin():
+    def account(mrr):
         group = {"mrr": mrr, "queries": 7}
         return {"overall": group, "bins": {"zero": group, "high": group}}
 
