@@ -40,8 +40,6 @@ class Geometry:
         Raises:
             ConfigError: nothing fits, or not this height; the message lists what would.
         """
-        if filters < 1 or kernel < 1:
-            raise ConfigError(f"model.filters {filters} and model.kernel {kernel} must be ≥ 1")
         shapes = fitting_shapes(dim, kernel)
         if height == "auto" and shapes:
             return cls(*min(shapes, key=_distance_from_tall), filters, kernel)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from dglkgmix.errors import ConfigError
 from dglkgmix.kernels.dropout import Dropout
 from dglkgmix.kernels.euclidean import euclidean
 from dglkgmix.models.decoder import Decoder, same_dim
@@ -20,7 +19,7 @@ class TransE(Decoder):
     those of norm 2 are made of matrix products.
 
     Raises:
-        ConfigError: the dimensions differ, or the norm is neither 1 nor 2.
+        ConfigError: the dimensions differ.
     """
 
     is_bilinear = False
@@ -34,8 +33,6 @@ class TransE(Decoder):
         self, entity_dim: int, relation_dim: int, input_dropout: float = 0.0, norm: int = 1
     ) -> None:
         same_dim("transe", entity_dim, relation_dim)
-        if norm not in (1, 2):
-            raise ConfigError(f"model.norm is {norm}: it must be 1 or 2")
         super().__init__(entity_dim, relation_dim)
         self.norm = norm
         self.input_dropout = Dropout(input_dropout)

@@ -42,13 +42,6 @@ def test_prime_dimension_lists_near_ones():
         ConvE(7, 7)
 
 
-def test_refuses_two_dimensions_and_no_filters():
-    with pytest.raises(ConfigError, match="conve needs them equal"):
-        ConvE(12, 24)
-    with pytest.raises(ConfigError, match="must be ≥ 1"):
-        ConvE(12, 12, filters=0)
-
-
 class Paper(nn.Module):
     """The layers that method.md lists, one after the other, with the weights of ``ours``."""
 

@@ -3,9 +3,9 @@
 import pytest
 import torch
 
+from dglkgmix.config.classes import DECODERS, find
 from dglkgmix.errors import ConfigError
 from dglkgmix.models.complex import ComplEx
-from dglkgmix.models.decoder import same_dim
 from dglkgmix.models.distmult import DistMult
 
 
@@ -35,7 +35,8 @@ def test_squared_moduli():
     assert ComplEx(4, 4).squared_moduli(vectors).tolist() == [[10.0, 20.0]]
 
 
-def test_same_dim():
-    same_dim("distmult", 4, 4)
-    with pytest.raises(ConfigError, match=r"relation_dim is 3 and model\.entity_dim 4"):
-        same_dim("distmult", 4, 3)
+@pytest.mark.parametrize("name", [n for n in DECODERS if not find("decoder", n).two_dims])
+def test_two_dimensions_are_refused_where_one_is_meant(name):
+    message = rf"relation_dim is 24 and model\.entity_dim 12: {name} needs them equal"
+    with pytest.raises(ConfigError, match=message):
+        find("decoder", name)(12, 24)

@@ -57,7 +57,6 @@ def test_mixed_query_mixes_vectors():
     predictor = model()
     x, r = predictor.encoder.entity_table, predictor.encoder.relation_table
     first, second = torch.tensor([[0, 1, 2]]), torch.tensor([[3, 2, 2]])
-    query = predictor.mixed_query(predictor.encode(), first, second, torch.tensor([0.75]))
     predictor.eval()  # no dropout: compare what goes in
     expected = (0.75 * x[0] + 0.25 * x[3]) * (0.75 * r[1] + 0.25 * r[2])
     query = predictor.mixed_query(predictor.encode(), first, second, torch.tensor([0.75]))

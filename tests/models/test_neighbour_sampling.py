@@ -2,19 +2,13 @@
 
 import torch
 
-from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.models.neighbour_sampling import NeighbourSampler
+from tests.graphs import random_graph
 
 CPU = torch.device("cpu")
 
 
-def random_graph():
-    generator = torch.Generator().manual_seed(0)
-    columns = [torch.randint(size, (150,), generator=generator) for size in (20, 3, 20)]
-    return KnowledgeGraph.from_arrays(torch.stack(columns, 1), entities=20, relations=3)
-
-
-KG = random_graph()
+KG = random_graph(20, 3, 150)
 
 
 def drawn_edges(sources, hood):

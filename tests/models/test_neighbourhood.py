@@ -1,7 +1,5 @@
 """Edges grouped by relation and target."""
 
-import copy
-
 import torch
 
 from dglkgmix.kg.graph import KnowledgeGraph
@@ -54,8 +52,3 @@ def test_thinning_keeps_pairs_together():
     assert torch.equal(kept[: len(kept) // 2] + 2000, kept[len(kept) // 2 :])
     assert 540 < len(kept) // 2 < 660  # three standard errors
     assert thinned(edges, 1.0, None) is edges
-
-
-def test_copies_are_shared():
-    hood = Neighbourhood.full(KG)
-    assert copy.deepcopy(hood) is hood

@@ -89,5 +89,3 @@ def test_refuses_unknown_names_and_unsettled_options():
         replace(OPTIONS, encoder="gcn")
     with pytest.raises(ConfigError, match="entity_dim is still 'auto'"):
         build_decoder(ModelConfig())
-    with pytest.raises(ConfigError, match="relation_dim is 0: it must be at least 1"):
-        build_decoder(replace(OPTIONS, relation_dim=0))

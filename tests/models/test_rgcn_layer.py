@@ -7,15 +7,9 @@ from dglkgmix.errors import ConfigError
 from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.models.neighbourhood import Neighbourhood
 from dglkgmix.models.rgcn_layer import BasisMatrices, BlockMatrices, RGCNLayer
+from tests.graphs import random_rows
 
-
-def random_graph():
-    generator = torch.Generator().manual_seed(0)
-    columns = [torch.randint(size, (60,), generator=generator) for size in (12, 3, 12)]
-    return KnowledgeGraph.from_arrays(torch.stack(columns, 1), entities=13, relations=3)
-
-
-KG = random_graph()
+KG = KnowledgeGraph.from_arrays(random_rows(12, 3, 60), entities=13, relations=3)
 
 
 def dense(matrices):

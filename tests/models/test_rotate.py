@@ -66,5 +66,3 @@ def test_the_tables_start_within_the_margins_bounds():
 def test_dimensions_that_do_not_fit():
     with pytest.raises(ConfigError, match="rotate needs an even number"):
         RotatE(3, 3)
-    with pytest.raises(ConfigError, match="rotate needs them equal"):
-        RotatE(4, 2)

@@ -3,7 +3,6 @@
 import pytest
 import torch
 
-from dglkgmix.errors import ConfigError
 from dglkgmix.models.transe import TransE
 
 
@@ -54,11 +53,3 @@ def test_tables_start_as_the_authors_do():
     TransE(16, 16).start_tables(entities, relations)
     assert 1.2 < float(entities.abs().max()) <= 1.5  # 6 / √16
     torch.testing.assert_close(relations.norm(dim=1), torch.ones(6))
-
-
-def test_refuses():
-    with pytest.raises(ConfigError, match="norm is 3"):
-        TransE(4, 4, norm=3)
-    with pytest.raises(ConfigError, match="transe needs them equal"):
-        TransE(4, 2)
-    assert not TransE(4, 4).is_bilinear

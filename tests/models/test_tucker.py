@@ -27,13 +27,6 @@ def test_query_is_the_papers_in_both_modes():
         torch.testing.assert_close(query, norms[1](contracted))
 
 
-def test_sharing_a_relation_changes_nothing():
-    decoder = tucker(0.0)
-    head, relation = torch.randn(5, 4).double(), torch.randn(3, 3).double()
-    shared = decoder.query(head, relation, ROWS)
-    torch.testing.assert_close(shared, decoder.query(head, relation[ROWS]))
-
-
 def test_hidden_dropout_differs_between_queries_of_one_relation():
     decoder = tucker(0.5).eval()
     decoder.matrix_dropout.train()
