@@ -1,29 +1,6 @@
 """What an experiment has found so far, as one plain value: the content of ``results.json``.
 
-Keys (``docs`` repeat them, tests check them):
-
-``experiment``, ``about``, ``finding``, ``version``, ``bins`` (edges), ``bin_names``, ``baseline``
-``counts``
-    ``done``, ``failed`` and ``pending`` cells.
-``groups``
-    One for each setting, its seeds put together: the axes (``data``, ``model``, ``encoder``,
-    ``strategy``, ``options``); ``seeds``, those that are done; ``account`` (the test split's, each
-    number as ``mean``, ``sd``, ``seeds``); ``valid_mrr`` and, by bin, ``valid_bins``;
-    ``probabilities`` (whether σ(score) is one); ``distances`` (``head``, ``relation``);
-    ``budget`` (``steps`` and ``seconds``, pre-training included, and the same by stage under
-    ``stages``); ``intervals`` (95 % of the test MRR over test triples, ``overall`` and by bin);
-    ``test``, the comparison with the baseline over the seeds that both have
-    (``overall.mrr.{a,b,difference,ci_low,ci_high,p_value,…}``, ``bins.…``), None for the baseline
-    itself; ``paper``, what the paper reports for this cell, else empty.
-``comparisons``
-    The tests that ``[[comparisons]]`` asks for: the axes of the setting, ``against`` (those of the
-    other), ``seeds`` that both have, and ``test``.
-``cells``
-    One for each seed of each group: the axes, ``seed``, ``state`` (``done``, ``failed``,
-    ``pending``), ``error``, ``run`` and, where done, the run's own figures: ``mrr``, ``account``
-    (the test split's), ``valid_mrr``, ``valid_bins``, ``probabilities``, ``distances``,
-    ``best_epoch``, ``epochs``, ``budget`` (by stage), ``ranks`` (SHA-256 of the rank table),
-    ``settings``, ``environment`` (versions and machine).
+What its keys mean stands in ``docs/guides/experiments.md``, which tests hold to this module.
 """
 
 from __future__ import annotations
