@@ -9,6 +9,7 @@ from dglkgmix.evaluation.list_probability import FEATURES, ListProbability
 from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.runs.run import Run
 from dglkgmix.training.launch import train
+from tests.conftest import write_splits
 
 SETTINGS = (
     "model.decoder=distmult",
@@ -92,11 +93,7 @@ def other(make_run):
 @pytest.fixture(scope="session")
 def ring_folder(tmp_path_factory):
     """The triples that the runs are trained on, as files."""
-    folder = tmp_path_factory.mktemp("ring")
-    for split, rows in ring_rows().items():
-        lines = "".join("\t".join(row) + "\n" for row in rows)
-        (folder / f"{split}.txt").write_text(lines, encoding="utf-8")
-    return folder
+    return write_splits(tmp_path_factory.mktemp("ring"), ring_rows())
 
 
 def call(command, *arguments):

@@ -67,16 +67,6 @@ def test_plot(toy_folder, tmp_path, ending, capsys):
     assert capsys.readouterr().out.rstrip().endswith(f"Figure: {path}")
 
 
-def test_a_figure_replaces_a_file_only_on_request(toy_folder, tmp_path, capsys):
-    path = tmp_path / "plot.svg"
-    path.write_text("mine")
-    assert main(["degrees", str(toy_folder), "--plot", str(path)]) == 2
-    assert "exists; choose another name, or pass --overwrite" in capsys.readouterr().err
-    assert path.read_text() == "mine"
-    assert main(["degrees", str(toy_folder), "--plot", str(path), "--overwrite"]) == 0
-    assert path.read_bytes().startswith(b"<?xml")
-
-
 @pytest.mark.parametrize(
     ("arguments", "what"),
     [

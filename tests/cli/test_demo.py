@@ -21,11 +21,6 @@ def test_it_says_where_the_report_is_and_what_to_ask_next(monkeypatch, capsys, t
     assert f"dglkgmix predict {tmp_path / 'd' / 'mixup'}" in printed
 
 
-def test_help_shows_an_example(capsys):
-    assert main(["demo", "--help"]) == 0
-    assert "Example: dglkgmix demo" in capsys.readouterr().out
-
-
 @pytest.mark.parametrize(
     ("typed", "said"),
     [("bin/dglkgmix", "bin/dglkgmix predict"), ("x/__main__.py", "Ask more: dglkgmix predict")],

@@ -1,10 +1,11 @@
 import os
+from pathlib import Path
 
 import click
 import pytest
 from click.testing import CliRunner
 
-from dglkgmix.cli.main import COMMANDS, cli
+from dglkgmix.cli.main import COMMANDS, cli, main
 from dglkgmix.cli.outputs import OUT, NonEmpty, OutPath, check_new, check_text
 from dglkgmix.errors import ConfigError
 from dglkgmix.files import RunFolder
@@ -74,6 +75,30 @@ def test_what_stands_there_is_kept_unless_asked(tmp_path):
         check_new(file, "--out", overwrite=False)
     with pytest.raises(ConfigError, match="--overwrite has no use without --out"):
         check_new(None, "--out", overwrite=True)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "degrees RING --plot x.svg",
+        "evaluate RUN --write-ranks x.parquet",
+        "predict RUN --head e2 --relation next --out x.csv",
+        "report RUN --out x.html",
+    ],
+)
+def test_commands_replace_a_file_only_on_request(
+    command, run, ring_folder, tmp_path, monkeypatch, capsys
+):
+    monkeypatch.chdir(tmp_path)
+    places = {"RUN": str(run), "RING": str(ring_folder)}
+    words = [places.get(word, word) for word in command.split()]
+    file = Path(words[-1])
+    file.write_text("mine")
+    assert main(words) == 2
+    assert "exists; choose another name, or pass --overwrite" in capsys.readouterr().err
+    assert file.read_text() == "mine"
+    assert main([*words, "--overwrite"]) == 0
+    assert file.read_bytes() != b"mine"
 
 
 def test_a_folder_that_is_missing_is_told_before_any_work(tmp_path):

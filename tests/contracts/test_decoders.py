@@ -8,21 +8,15 @@ from torch.nn import functional
 
 from dglkgmix.config import ModelConfig
 from dglkgmix.config.classes import DECODERS, ENCODERS, find
-from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.models.link_predictor import LinkPredictor
 from dglkgmix.models.registry import build_decoder
+from tests.graphs import random_graph
 
 E, R, D = 9, 5, 12
 OPTIONS = ModelConfig(entity_dim=D, relation_dim=D, bias=True, filters=4, bases=3, height=4)
 
 
-def graph():
-    generator = torch.Generator().manual_seed(0)
-    columns = [torch.randint(size, (40,), generator=generator) for size in (E, R, E)]
-    return KnowledgeGraph.from_arrays(torch.stack(columns, 1), entities=E, relations=R)
-
-
-KG = graph()
+KG = random_graph(E, R, 40)
 HEADS = torch.tensor([0, 3, 5, 8, 3, 0])
 RELATIONS = torch.tensor([1, 0, 9, 2, 0, 0])
 pairs = pytest.mark.parametrize(

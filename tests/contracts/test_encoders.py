@@ -12,6 +12,7 @@ from dglkgmix.config.classes import DECODERS, ENCODERS
 from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.models.link_predictor import LinkPredictor
 from dglkgmix.models.registry import build_decoder, build_encoder
+from tests.graphs import random_rows
 
 E, R, D = 11, 3, 12
 OPTIONS = ModelConfig(decoder="tucker", entity_dim=D, relation_dim=5, bases=3, layers=2, bias=True)
@@ -24,13 +25,8 @@ CASES = {
 cases = pytest.mark.parametrize("case", CASES)
 
 
-def rows():
-    generator = torch.Generator().manual_seed(0)
-    columns = [torch.randint(size, (40,), generator=generator) for size in (E, R, E)]
-    return torch.unique(torch.stack(columns, 1), dim=0)
-
-
-KG = KnowledgeGraph.from_arrays(rows(), entities=E, relations=R)
+ROWS = random_rows(E, R, 40).unique(dim=0)
+KG = KnowledgeGraph.from_arrays(ROWS, entities=E, relations=R)
 
 
 def encoder(case, kg=KG):
@@ -107,8 +103,8 @@ def test_copies_average_and_load(case):
 def test_a_batchs_own_edges_are_no_help_to_its_scores(case, decoder):
     """The leak test: the graph may hold the batch's triples and reciprocals, or never had them."""
     batch = torch.tensor([0, 5, 6, 17])
-    kept = torch.ones(len(rows()), dtype=torch.bool).index_fill(0, batch, False)
-    without = KnowledgeGraph.from_arrays(rows()[kept], entities=E, relations=R)
+    kept = torch.ones(len(ROWS), dtype=torch.bool).index_fill(0, batch, False)
+    without = KnowledgeGraph.from_arrays(ROWS[kept], entities=E, relations=R)
     options = replace(OPTIONS, **CASES[case], decoder=decoder, relation_dim=D, encoder_dropout=0.0)
     # All neighbours where they are sampled: two graphs give two samples.
     options = replace(options, fanout=1000 if options.fanout else 0)

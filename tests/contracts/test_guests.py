@@ -13,7 +13,7 @@ from dglkgmix.config import ModelConfig, TrainingConfig, classes
 from dglkgmix.config.toml import apply_overrides, dumps
 from dglkgmix.errors import CheckpointError
 from dglkgmix.kg.graph import KnowledgeGraph
-from tests.conftest import TOY
+from tests.conftest import TOY, write_splits
 
 MODULE = """
 import torch
@@ -74,10 +74,7 @@ def place(tmp_path_factory):
     """A folder with the module, the triples and a finished run of the module's classes."""
     place = tmp_path_factory.mktemp("place")
     (place / "guest_classes.py").write_text(MODULE, encoding="utf-8")
-    (place / "data").mkdir()
-    for split, rows in TOY.items():
-        text = "".join("\t".join(row) + "\n" for row in rows)
-        (place / "data" / f"{split}.tsv").write_text(text, encoding="utf-8")
+    write_splits(place / "data", TOY)
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(place)
         classes_named = (

@@ -11,16 +11,7 @@ from dglkgmix.sampling.negatives import TripleBatches
 from dglkgmix.sampling.partners import PartnerSampler
 from dglkgmix.sampling.queries import QueryBatches
 from dglkgmix.sampling.seeds import generator
-
-
-def random_graph(entities, relations, triples):
-    chance = torch.Generator().manual_seed(triples)
-    bounds = (entities, relations, entities)
-    columns = [torch.randint(bound, (triples,), generator=chance) for bound in bounds]
-    return KnowledgeGraph.from_arrays(
-        torch.stack(columns, 1), entities=entities, relations=relations
-    )
-
+from tests.graphs import random_graph
 
 GRAPHS = {
     "one triple": lambda: KnowledgeGraph.from_arrays([[0, 0, 1]], entities=2, relations=1),

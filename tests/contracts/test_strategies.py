@@ -7,12 +7,12 @@ import torch
 
 from dglkgmix.config import ModelConfig, StrategyConfig, TrainingConfig
 from dglkgmix.config.classes import DECODERS, STRATEGIES, find
-from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.models.link_predictor import LinkPredictor
 from dglkgmix.sampling.negatives import TripleBatches
 from dglkgmix.sampling.queries import QueryBatches
 from dglkgmix.sampling.seeds import generator
 from dglkgmix.training.batch_loss import batch_loss
+from tests.graphs import random_graph
 
 LOSSES = {name: ("ce",) if name == "logit-adjustment" else ("bce", "ce") for name in STRATEGIES}
 SETTINGS = [
@@ -26,9 +26,7 @@ every_setting = pytest.mark.parametrize(("name", "regime", "loss"), SETTINGS)
 
 @pytest.fixture(scope="module")
 def kg():
-    chance = torch.Generator().manual_seed(0)
-    columns = [torch.randint(bound, (40,), generator=chance) for bound in (12, 3, 12)]
-    return KnowledgeGraph.from_arrays(torch.stack(columns, 1), entities=12, relations=3)
+    return random_graph(12, 3, 40)
 
 
 def build(kg, decoder="conve", encoder="lookup"):

@@ -90,17 +90,6 @@ def test_both_losses_in_batches_of_one(graph, strategy, regime, loss, reduction)
     assert math.isfinite(train_one_epoch(graph, config)[2])
 
 
-@pytest.mark.parametrize("regime", ["1-n", "1-k"])
-def test_a_threshold_of_zero_mixes_nothing(graph, regime):
-    chosen = options("conve", "lookup", regime, "mixup")
-    (stage,) = stages(settle(graph, *chosen, "strategy.threshold=0"))
-    work = StageState(stage, LinkPredictor.build(stage.model, graph, seed=0))
-    loop = StageLoop(graph, work, settle(graph).runtime, seed=0, progress=Progress())
-    row = loop.epoch()
-    assert (row.synthetic_samples, row.synthetic_loss) == (0, 0.0)
-    assert row.kg_loss == row.loss
-
-
 def test_a_graph_whose_tails_have_one_incoming_edge_each_trains_with_mixup():
     rows = torch.tensor([(i, 0, i + 5) for i in range(5)])
     graph = KnowledgeGraph.from_arrays(rows, rows[:1], None, entities=10, relations=1)
@@ -108,17 +97,3 @@ def test_a_graph_whose_tails_have_one_incoming_edge_each_trains_with_mixup():
     work, _, loss = train_one_epoch(graph, config)
     assert math.isfinite(loss)
     assert work.epoch == 1
-
-
-def test_a_degree_at_the_threshold_is_not_augmented(graph):
-    """Relation 1 leads to the hub several times; each other pair once."""
-    degree = int(graph.degrees.edge_tail_relation.max())
-    for threshold, augmented in ((degree, False), (degree + 1, True)):
-        chosen = options("distmult", "lookup", "1-n", "mixup")
-        config = settle(graph, *chosen, f"strategy.threshold={threshold}")
-        (stage,) = stages(config)
-        work = StageState(stage, LinkPredictor.build(stage.model, graph, seed=0))
-        loop = StageLoop(graph, work, config.runtime, seed=0, progress=Progress())
-        loop.strategy.start_epoch(1, 0)
-        hub = (graph.degrees.edge_tail_relation == degree).nonzero().flatten()
-        assert (loop.strategy.synthetic(hub) is not None) == augmented

@@ -49,13 +49,6 @@ def test_module_thins_only_in_training():
     assert repr(dropout) == "Dropout(p=0.5)"
 
 
-def test_same_seed_same_mask():
-    torch.manual_seed(4)
-    first = draw_kept((7, 9), 0.5, CPU)
-    torch.manual_seed(4)
-    assert torch.equal(first, draw_kept((7, 9), 0.5, CPU))
-
-
 @pytest.mark.parametrize("p", [-0.1, 1.0, float("nan")])
 def test_refuses_what_is_no_probability(p):
     with pytest.raises(ConfigError, match="at least 0 and below 1"):

@@ -8,8 +8,8 @@ import torch
 from dglkgmix.kernels import products
 from dglkgmix.kernels.fused import FusedScores, FusedTerms, terms_to_gradient_
 from dglkgmix.kernels.table import Table
-from dglkgmix.losses.pointwise import Focus, bce_terms
-from dglkgmix.losses.targets import Positives, Targets
+from dglkgmix.losses.pointwise import bce_terms
+from dglkgmix.losses.targets import Targets
 from tests.kernels import dense
 from tests.kernels.dense import FOCI, POSITIVES, WEIGHTS, operands
 
@@ -42,14 +42,6 @@ class TestProducts:
             dense.gradients(3 * loss, inputs), dense.gradients(3 * expected, inputs), strict=True
         ):
             torch.testing.assert_close(mine, other)
-
-    @pytest.mark.parametrize("focus", [None, Focus(2.0)])
-    def test_gradcheck(self, focus):
-        positives = dataclasses.replace(POSITIVES, weights=WEIGHTS)
-        terms = bce_terms(TARGETS[1], focus)
-        assert torch.autograd.gradcheck(
-            lambda *inputs: fused(*inputs, positives, terms), operands()
-        )
 
     def test_without_bias(self):
         query, entities, _ = operands()
@@ -134,7 +126,3 @@ def test_five_entities_one_true_tail():
     terms_to_gradient_(scores, torch.tensor([3]), None, terms)
     expected = torch.tensor([0.48, 0.48, 0.48, -0.42, 0.48], dtype=torch.double)
     torch.testing.assert_close(scores.flatten(), expected)
-
-
-def test_positives_default_to_weight_1():
-    assert Positives(torch.tensor([0]), torch.tensor([0])).weights is None

@@ -7,7 +7,6 @@ import torch
 
 from dglkgmix.kernels import products
 from dglkgmix.kernels.one_to_n import (
-    one_to_n_bce,
     one_to_n_bce_scores,
     one_to_n_ce,
     one_to_n_ce_scores,
@@ -45,22 +44,6 @@ def assert_same(losses, inputs):
         pairs = (dense.gradients(3 * x, inputs) for x in (loss, expected))
         for a, b in zip(*pairs, strict=True):
             torch.testing.assert_close(a, b)
-
-
-@pytest.mark.parametrize("focus", FOCI)
-@pytest.mark.parametrize("weights", [None, WEIGHTS])
-def test_binary(focus, weights):
-    inputs = operands()
-    positives = dataclasses.replace(POSITIVES, weights=weights)
-    terms = bce_terms(TARGETS, focus)
-    assert_same(
-        [
-            one_to_n_bce(*tabled(inputs), positives, terms),
-            one_to_n_bce_scores(scores_of(inputs), positives, terms),
-            dense.bce(scores_of(inputs), positives, TARGETS, focus),
-        ],
-        inputs,
-    )
 
 
 @pytest.mark.parametrize("focus", FOCI)

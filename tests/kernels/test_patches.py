@@ -22,7 +22,3 @@ def test_gradients():
     x = torch.randn(2, 5, 4, dtype=torch.float64, requires_grad=True)
     assert torch.autograd.gradcheck(lambda x: patches_of(x, 3), (x,))
     assert torch.autograd.gradcheck(lambda x: moments_of(patches_of(x, 2)), (x,))
-
-
-def test_no_rows():
-    assert patches_of(torch.empty(0, 4, 4), 3).shape == (0, 9, 4)

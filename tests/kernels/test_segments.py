@@ -49,7 +49,3 @@ def test_outer_products_by_run():
     sums = segment_outer(left, right, torch.tensor([3, 1, 3]), 4)
     assert sums.squeeze(2).tolist() == [[0, 0], [30, 40], [0, 0], [501, 602]]
     assert segment_outer(left[:0], right[:0], torch.tensor([], dtype=torch.long), 2).sum() == 0
-
-
-def test_no_rows():
-    assert segment_product(torch.empty(0, 4), torch.randn(2, 1, 4, 3), [0, 0]).shape == (0, 3)

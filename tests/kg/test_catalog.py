@@ -167,8 +167,6 @@ class TestFetch:
             (faults.half, StorageError, "broke off"),
             (faults.gateway_timeout, StorageError, "HTTP status 504"),
             (faults.silent, StorageError, "no answer within 0.4 s"),
-            (faults.stuck, StorageError, "no answer within 0.4 s"),
-            (faults.circle, StorageError, "in a circle"),
             (faults.whole(b"a\tr\tz\n"), DataError, "nothing was kept"),
             (faults.whole(b""), DataError, "nothing was kept"),
         ],

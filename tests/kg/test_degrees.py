@@ -13,23 +13,13 @@ from dglkgmix.kg.degrees import (
     readable,
 )
 from dglkgmix.kg.graph import KnowledgeGraph
+from tests.graphs import random_graph
 
 
 @pytest.fixture
 def kg(toy_rows):
     """a likes b, b likes c, a likes c, d knows c, c knows c, d knows a (a 0 b 1 c 2 d 3 lone 4)."""
     return KnowledgeGraph.from_names(**toy_rows)
-
-
-def random_graph(entities, relations, rows):
-    generator = torch.Generator().manual_seed(7)
-    columns = [
-        torch.randint(size, (rows,), generator=generator)
-        for size in (entities, relations, entities)
-    ]
-    return KnowledgeGraph.from_arrays(
-        torch.stack(columns, 1), entities=entities, relations=relations
-    )
 
 
 def test_degrees_of_the_toy_graph(kg):

@@ -1,5 +1,3 @@
-import math
-
 import pytest
 import torch
 
@@ -34,27 +32,6 @@ def test_epochs_from_the_start_that_the_period_divides_are_due(model, start, eve
     assert [epoch for epoch in range(1, 7) if average.is_due(epoch)] == due
     off = averaging(model, enabled=False, start=start, every=every)
     assert not any(off.is_due(epoch) for epoch in range(1, 7))
-
-
-def test_it_is_the_plain_mean_of_what_went_in(model):
-    average = averaging(model)
-    first = model.encoder.entity_table.detach().clone()
-    for step in range(3):
-        with torch.no_grad():
-            model.encoder.entity_table.copy_(first + step)
-        average.update()
-    assert average.count == 3
-    assert torch.allclose(average.model.encoder.entity_table, first + 1, atol=1e-6)
-
-
-def test_the_rate_goes_to_its_target_in_ten_cosine_steps(model):
-    average = averaging(model)
-    rates = []
-    for _ in range(12):
-        average.update()
-        rates.append(average._optimizer.param_groups[0]["lr"])
-    steps = [0.1 + 0.4 * (1 - math.cos(math.pi * i / 10)) / 2 for i in range(1, 11)]
-    assert rates == pytest.approx([*steps, 0.5, 0.5])
 
 
 def test_refreshing_equals_a_pass_by_hand_and_leaves_the_live_model_alone(graph, model):

@@ -9,23 +9,6 @@ from dglkgmix.training.launch import resume, train
 from .conftest import settings
 
 
-def test_a_folder_with_something_in_it_is_refused_and_foreign_files_survive(graph, tmp_path):
-    (tmp_path / "notes.txt").write_text("mine")
-    with pytest.raises(CheckpointError, match="--overwrite"):
-        train(graph, settings(), tmp_path)
-    assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]
-    train(graph, settings(), tmp_path, overwrite=True)
-    train(graph, settings("training.epochs=1"), tmp_path, overwrite=True)
-    assert (tmp_path / "notes.txt").read_text() == "mine"
-    assert len(Run.open(tmp_path).history) == 1
-
-
-def test_wrong_options_are_refused_before_anything_is_written(graph, tmp_path):
-    with pytest.raises(ConfigError, match=r"training.batch_size 1000 exceeds"):
-        train(graph, settings("training.batch_size=1000"), tmp_path / "run")
-    assert not (tmp_path / "run").exists()
-
-
 def test_what_cannot_fit_is_refused_before_anything_is_written(graph, tmp_path, monkeypatch):
     monkeypatch.setattr(memory, "available_memory", lambda _: 1000)
     with pytest.raises(ConfigError, match="of memory and 0 MiB are available"):
