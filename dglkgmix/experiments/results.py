@@ -39,12 +39,7 @@ _OF_CELL = (
 
 
 class Results:
-    """Reads the finished trainings of a plan; what was read or tested once is kept.
-
-    Args:
-        plan: cells and trainings.
-        job: where their files are.
-    """
+    """Reads the finished trainings of a plan; what was read or tested once is kept."""
 
     def __init__(self, plan: Plan, job: Job) -> None:
         self._plan, self._job = plan, job

@@ -58,13 +58,7 @@ def inverse_pairs(kg: KnowledgeGraph) -> list[InversePair]:
 
 
 def count_mirrored(kg: KnowledgeGraph, rows: Tensor, inverses: list[InversePair]) -> int:
-    """How many of the rows (N, 3) have their mirror in train.
-
-    Args:
-        kg: the graph.
-        rows: of valid or test.
-        inverses: as :func:`inverse_pairs` finds them.
-    """
+    """How many rows (N, 3) of valid or test have their mirror in train."""
     relations = kg.num_relations
     mirrored = [r * relations + r for r in range(relations)]
     for pair in inverses:

@@ -77,69 +77,27 @@ def assert_same_gradients(terms, expected, model):
         torch.testing.assert_close(mine, other)
 
 
-class TestOneToN:
-    @pytest.mark.parametrize("reduction", ["sum", "mean"])
-    def test_binary(self, model, graph, reduction):
-        training = TrainingConfig(reduction=reduction)
-        terms, batch, _ = compute(model, graph, training)
-        scores = all_scores(model, batch.heads, batch.relations)
-        expected = dense.bce(scores, Positives(batch.rows, batch.tails), TARGETS)
-        assert_same_gradients(terms, expected / (9 * E if reduction == "mean" else 1), model)
-
-    @pytest.mark.parametrize("reduction", ["sum", "mean"])
-    def test_softmax(self, model, graph, reduction):
-        terms, batch, _ = compute(model, graph, TrainingConfig(loss="ce", reduction=reduction))
-        scores = all_scores(model, batch.heads, batch.relations)
-        expected = dense.ce(scores, Positives(batch.rows, batch.tails), 0.1)
-        divisor = len(batch.tails) if reduction == "mean" else 1
-        assert_same_gradients(terms, expected / divisor, model)
-
-    @pytest.mark.parametrize("reduction", ["sum", "mean"])
-    def test_over_sampling_adds_terms(self, model, graph, reduction):
-        """Weights multiply terms, not the divisor."""
-        training = TrainingConfig(reduction=reduction)
-        terms, batch, strategy = compute(model, graph, training, name="oversample", threshold=3)
-        weights = strategy.positive_weights(batch.edges)
-        assert float(weights.max()) > 1
-        scores = all_scores(model, batch.heads, batch.relations)
-        positives = Positives(batch.rows, batch.tails, weights.double())
-        expected = dense.bce(scores, positives, TARGETS)
-        assert_same_gradients(terms, expected / (9 * E if reduction == "mean" else 1), model)
-
-    def test_re_weighting_scales_to_mean_1(self, model, graph):
-        terms, batch, strategy = compute(model, graph, TrainingConfig(), name="reweight")
-        weights = strategy.positive_weights(batch.edges).double()
-        positives = Positives(batch.rows, batch.tails, weights)
-        scores = all_scores(model, batch.heads, batch.relations)
-        scale = 9 * E / (9 * E + (weights - 1).sum())
-        assert float(scale) < 1
-        assert_same_gradients(terms, scale * dense.bce(scores, positives, TARGETS), model)
-
-    @pytest.mark.parametrize("loss", ["bce", "ce"])
-    def test_focal(self, model, graph, loss):
-        terms, batch, _ = compute(model, graph, TrainingConfig(loss=loss), name="focal")
-        positives = Positives(batch.rows, batch.tails)
-        scores = all_scores(model, batch.heads, batch.relations)
-        expected = (
-            dense.bce(scores, positives, TARGETS, Focus(2.0))
-            if loss == "bce"
-            else dense.ce(scores, positives, 0.1, Focus(2.0))
-        )
-        assert_same_gradients(terms, expected, model)
-
-    def test_a_decoder_that_is_no_product(self, graph):
-        model = build(graph, "transe")
-        for training in (TrainingConfig(), TrainingConfig(loss="ce")):
-            terms, batch, _ = compute(model, graph, training)
-            vectors = model.encode()
-            query = model.query(vectors, batch.heads, batch.relations)
-            scores, positives = model.score_all(vectors, query), Positives(batch.rows, batch.tails)
-            expected = (
-                dense.bce(scores, positives, TARGETS)
-                if training.loss == "bce"
-                else dense.ce(scores, positives, 0.1)
-            )
-            assert_same_gradients(terms, expected, model)
+@pytest.mark.parametrize("decoder", ["distmult", "transe"])
+@pytest.mark.parametrize("reduction", ["sum", "mean"])
+@pytest.mark.parametrize("loss", ["bce", "ce"])
+@pytest.mark.parametrize("name", ["standard", "oversample", "reweight", "focal"])
+def test_one_to_n(graph, name, loss, reduction, decoder):
+    """Weights multiply terms, not the divisor; those of re-weighting are scaled to mean 1."""
+    model = build(graph, decoder)
+    training = TrainingConfig(loss=loss, reduction=reduction)
+    terms, batch, strategy = compute(model, graph, training, name=name, threshold=3)
+    weights = strategy.positive_weights(batch.edges)
+    assert (weights is None) == (name in ("standard", "focal"))
+    positives = Positives(batch.rows, batch.tails, weights if weights is None else weights.double())
+    vectors, focus = model.encode(), Focus(2.0) if name == "focal" else None
+    scores = model.score_all(vectors, model.query(vectors, batch.heads, batch.relations))
+    if loss == "bce":
+        count, expected = 9 * E, dense.bce(scores, positives, TARGETS, focus)
+    else:
+        count, expected = len(batch.tails), dense.ce(scores, positives, 0.1, focus)
+    if name == "reweight":
+        expected = expected * count / (count + (positives.weights - 1).sum())
+    assert_same_gradients(terms, expected / (count if reduction == "mean" else 1), model)
 
 
 class TestOneToK:
