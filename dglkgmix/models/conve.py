@@ -42,7 +42,8 @@ class Geometry:
         """
         shapes = fitting_shapes(dim, kernel)
         if height == "auto" and shapes:
-            return cls(*min(shapes, key=_distance_from_tall), filters, kernel)
+            best = min(shapes, key=lambda shape: abs(math.log(shape[0] / (2 * shape[1]))))
+            return cls(*best, filters, kernel)
         for rows, columns in shapes:
             if rows == height:
                 return cls(rows, columns, filters, kernel)
@@ -59,10 +60,6 @@ def fitting_shapes(dim: int, kernel: int) -> list[tuple[int, int]]:
     low = [rows for rows in range(1, math.isqrt(max(dim, 0)) + 1) if dim % rows == 0]
     pairs = sorted({(rows, dim // rows) for part in low for rows in (part, dim // part)})
     return [(rows, columns) for rows, columns in pairs if 2 * rows >= kernel and columns >= kernel]
-
-
-def _distance_from_tall(shape: tuple[int, int]) -> float:
-    return abs(math.log(shape[0] / (2 * shape[1])))
 
 
 def _misfit(dim: int, height: int | str, kernel: int, shapes: list[tuple[int, int]]) -> str:

@@ -43,14 +43,11 @@ class TransE(Decoder):
 
     def score_all(self, query: Tensor, entities: Tensor, bias: Tensor | None = None) -> Tensor:
         """Negative distances (B, E) to all entities."""
-        distance = self._distances(query, entities)
-        return -distance if bias is None else bias - distance
-
-    def _distances(self, query: Tensor, entities: Tensor) -> Tensor:
         if self.norm == 2 and torch.is_grad_enabled():
-            return euclidean(query, entities)
-        # Ranks take no matrix product, which rounds by the size of the block.
-        return torch.cdist(query, entities, float(self.norm), EXACT)
+            distance = euclidean(query, entities)
+        else:  # Ranks take no matrix product, which rounds by the size of the block.
+            distance = torch.cdist(query, entities, float(self.norm), EXACT)
+        return -distance if bias is None else bias - distance
 
     def score(self, query: Tensor, candidates: Tensor, bias: Tensor | None = None) -> Tensor:
         """Negative distances (B, K) to the candidates of each query."""
