@@ -12,12 +12,8 @@ from dglkgmix.training.launch import train
 from tests.conftest import write_splits
 
 SETTINGS = (
-    "model.decoder=distmult",
-    "model.entity_dim=8",
-    "training.epochs=2",
-    "training.batch_size=16",
-    "runtime.threads=1",
-    "runtime.device=cpu",
+    *("model.decoder=distmult", "model.entity_dim=8", "training.epochs=2"),
+    *("training.batch_size=16", "runtime.threads=1", "runtime.device=cpu"),
     "runtime.precision=fp32",
 )
 # Names that would steer a terminal or be a formula in a spreadsheet.

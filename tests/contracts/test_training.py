@@ -50,12 +50,8 @@ def train_one_epoch(graph, config):
 def options(decoder, encoder, regime, strategy):
     loss = "ce" if strategy == "logit-adjustment" else "bce"
     return (
-        f"model.decoder={decoder}",
-        f"model.encoder={encoder}",
-        f"training.regime={regime}",
-        f"strategy.name={strategy}",
-        f"training.loss={loss}",
-        "runtime.device=cpu",
+        *(f"model.decoder={decoder}", f"model.encoder={encoder}", f"training.regime={regime}"),
+        *(f"strategy.name={strategy}", f"training.loss={loss}", "runtime.device=cpu"),
         "runtime.precision=fp32",
     )
 

@@ -64,9 +64,7 @@ def test_mixup_is_pretrained_and_averaged_and_the_others_are_not(graph):
 
 def test_same_is_the_main_stages_value_and_auto_is_settled_for_the_regime(graph):
     options = [
-        "training.regime=1-k",
-        "training.lr=0.5",
-        "training.epochs=7",
+        *("training.regime=1-k", "training.lr=0.5", "training.epochs=7"),
         "model.input_dropout=0.1",
     ]
     config = resolve(apply_overrides(Config(), options), graph)

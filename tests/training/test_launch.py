@@ -25,9 +25,7 @@ def test_two_trainings_do_not_share_a_folder(graph, tmp_path):
 
 # Steps this small leave every validation as the one before: patience runs out.
 STILL = (
-    "model.decoder=distmult",
-    "training.lr=1e-20",
-    "training.validate_every=1",
+    *("model.decoder=distmult", "training.lr=1e-20", "training.validate_every=1"),
     "training.epochs=6",
 )
 

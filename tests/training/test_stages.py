@@ -3,14 +3,8 @@ from dglkgmix.config.toml import apply_overrides
 from dglkgmix.training.stages import stages
 
 SETTLED = [
-    "pretrain.regime=1-n",
-    "pretrain.epochs=7",
-    "pretrain.lr=0.5",
-    "pretrain.input_dropout=0.9",
-    "training.regime=1-k",
-    "training.epochs=3",
-    "training.lr=0.25",
-    "strategy.name=mixup",
+    *("pretrain.regime=1-n", "pretrain.epochs=7", "pretrain.lr=0.5", "pretrain.input_dropout=0.9"),
+    *("training.regime=1-k", "training.epochs=3", "training.lr=0.25", "strategy.name=mixup"),
     "swa.enabled=true",
 ]
 

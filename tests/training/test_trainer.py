@@ -75,10 +75,7 @@ def scripted(monkeypatch, values):
 
 MOST_FRAMES = 8
 FULL = (
-    "training.lr_decay=0.9",
-    "swa.start=4",
-    "swa.every=1",
-    "training.patience=5",
+    *("training.lr_decay=0.9", "swa.start=4", "swa.every=1", "training.patience=5"),
     "model.input_dropout=0.3",
 )
 
@@ -174,11 +171,8 @@ def test_test_triples_steer_nothing(tmp_path, monkeypatch):
 @pytest.mark.parametrize("after", [1, 4, 7])
 def test_an_interruption_anywhere_loses_at_most_what_was_not_saved(graph, tmp_path, after):
     config = settings(
-        *FULL,
-        "strategy.name=mixup",
-        "training.epochs=5",
-        "pretrain.epochs=3",
-        "runtime.save_every=2",
+        *(*FULL, "strategy.name=mixup"),
+        *("training.epochs=5", "pretrain.epochs=3", "runtime.save_every=2"),
     )
     train(graph, config, tmp_path / "whole")
     with pytest.raises(KeyboardInterrupt):
@@ -226,10 +220,7 @@ def test_epochs_three_to_six_are_averaged_exactly(graph, tmp_path):
 def test_once_averaging_has_begun_only_new_averages_count(graph, tmp_path, monkeypatch):
     scripted(monkeypatch, [0.9, 0.8, 0.1, 0.2, 0.15, 0.12, 0.11])
     config = settings(
-        "swa.enabled=true",
-        "swa.start=3",
-        "swa.every=2",
-        "training.epochs=20",
+        *("swa.enabled=true", "swa.start=3", "swa.every=2", "training.epochs=20"),
         "training.patience=3",
     )
     result = train(graph, config, tmp_path / "run")
@@ -260,14 +251,8 @@ def test_the_last_epoch_competes_where_the_schedule_passed_it_over(graph, tmp_pa
 
 def test_decay_stops_where_averaging_sets_the_rate(graph, tmp_path):
     config = settings(
-        "swa.enabled=true",
-        "swa.start=3",
-        "swa.every=1",
-        "swa.lr=0.5",
-        "training.lr=0.1",
-        "training.lr_decay=0.5",
-        "training.epochs=15",
-        "training.patience=0",
+        *("swa.enabled=true", "swa.start=3", "swa.every=1", "swa.lr=0.5", "training.lr=0.1"),
+        *("training.lr_decay=0.5", "training.epochs=15", "training.patience=0"),
     )
     train(graph, config, tmp_path / "run")
     rates = [row["lr"] for row in Run.open(tmp_path / "run").history]
