@@ -24,18 +24,8 @@ from dglkgmix.kg.degrees import DegreeBins
 from dglkgmix.runs.run import Run
 from dglkgmix.training.stages import PRETRAIN
 
-_OF_CELL = (
-    "account",
-    "valid_mrr",
-    "valid_bins",
-    "distances",
-    "best_epoch",
-    "epochs",
-    "ranks",
-    "settings",
-    "probabilities",
-    "environment",
-)
+# Of a summary: told otherwise, or of no use to a reader.
+_UNTOLD = ("budget", "graph", "bin_edges", "format")
 
 
 class Results:
@@ -92,7 +82,7 @@ class Results:
         found = _named(cell.axes) | {"seed": cell.seed, "state": state, "error": error}
         found["run"] = f"{RUNS}/{cell.training}"
         if summary is not None:
-            found |= {key: summary[key] for key in _OF_CELL}
+            found |= {key: value for key, value in summary.items() if key not in _UNTOLD}
             found["mrr"] = summary["account"] and summary["account"]["overall"]["mrr"]
             found["budget"] = self._budget(cell.training)
         return found
