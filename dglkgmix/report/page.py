@@ -38,11 +38,17 @@ class Figure:
 
 
 def write_report(
-    runs: Sequence[Path | Run], out: Path, *, split: str = "test", bins: DegreeBins | None = None
+    runs: Sequence[Path | Run],
+    out: Path,
+    *,
+    split: str = "test",
+    bins: DegreeBins | None = None,
+    projection: str = "pca",
 ) -> None:
     """Write the page of one or several runs on the same data to ``out``.
 
-    The first run is the one that others are compared with.
+    The first run is the one that others are compared with. The map of the entities is made by
+    ``projection``, ``"pca"`` or ``"tsne"``.
 
     Raises:
         CheckpointError: a run that is missing, damaged or has no weights yet.
@@ -50,11 +56,11 @@ def write_report(
         StorageError: ``out`` cannot be written.
     """
     opened = [run if isinstance(run, Run) else Run.open(run) for run in runs]
-    text = render(opened, split=split, bins=bins or DegreeBins())
+    text = render(opened, split=split, bins=bins or DegreeBins(), projection=projection)
     write_atomic(out, text.encode())
 
 
-def render(runs: Sequence[Run], *, split: str, bins: DegreeBins) -> str:
+def render(runs: Sequence[Run], *, split: str, bins: DegreeBins, projection: str = "pca") -> str:
     """The page as text; see :func:`write_report`."""
     import jinja2
 
@@ -85,6 +91,7 @@ def render(runs: Sequence[Run], *, split: str, bins: DegreeBins) -> str:
             sections.relation_section(subjects),
             sections.examples_section(subjects, bins),
             sections.calibration_section(subjects, bins),
+            sections.map_section(subjects, projection),
             sections.training_section(subjects),
             sections.settings_section(subjects),
         ],

@@ -13,13 +13,25 @@ from dglkgmix.evaluation.significance import compare
 from dglkgmix.kg.degrees import DegreeBins, degree_summary
 from dglkgmix.kg.mirrors import mirror_warnings
 from dglkgmix.report import tables
-from dglkgmix.report.blocks import Block, Code, Fold, Grid, Queries, Row, Section, Text, picture
+from dglkgmix.report.blocks import (
+    Block,
+    Code,
+    Fold,
+    Grid,
+    Picture,
+    Queries,
+    Row,
+    Section,
+    Text,
+    picture,
+)
 from dglkgmix.report.examples import find_examples
 from dglkgmix.report.figures import (
     calibration,
     degree_curves,
     degrees,
     distances,
+    entity_map,
     joint_degree,
     mrr_by_bin,
     reliability,
@@ -217,13 +229,50 @@ def examples_section(subjects: Subjects, bins: DegreeBins) -> Section:
             f"{best}From every degree bin one query that it finds easy and one that it finds "
             "hard (the quarter points of its ranks there), with its first guesses. Other answers "
             "that are known already are left out. Percentages are the chance that an answer is "
-            "among the held-out facts of its query, a lower bound (see Calibration)."
+            "among the held-out facts of its query, a lower bound (see Calibration). Below each "
+            "list stands what training holds beside its first answers: evidence to look at, not "
+            "what the model did."
         ),
         Queries(find_examples(first, bins)),
         *(Fold(f"The same for {s.name}", (Queries(find_examples(s, bins)),)) for s in others),
     ]
     title = "Example predictions" if not others else f"Example predictions of {first.name}"
     return Section("examples", title, tuple(blocks))
+
+
+def map_section(subjects: Subjects, projection: str) -> Section:
+    """Where each run puts the entities."""
+    first, *others = best_first(subjects)
+    far = {
+        "pca": "the two directions in which the vectors vary most (PCA); what lies in the others "
+        "is not seen",
+        "tsne": "t-SNE, which keeps neighbours together; distances between groups and their sizes "
+        "mean nothing",
+    }[projection]
+    blocks: list[Block] = [
+        Text(
+            f"Each point is an entity's vector, by {far}. Colours are degrees, the training "
+            "triples of an entity; the names are those of the highest. Vectors of few triples have "
+            f"learnt little. Of more than {entity_map.MOST_POINTS:,} entities so many are drawn, "
+            "evenly spaced in the order of their degrees."
+        ),
+        _map(first, projection),
+        *(Fold(f"The same for {s.name}", (_map(s, projection),)) for s in others),
+    ]
+    title = "Map of the entities" if not others else f"Map of the entities of {first.name}"
+    return Section("map", title, tuple(blocks))
+
+
+def _map(subject: Subject, projection: str) -> Picture:
+    shown = entity_map.entity_map(subject.run, projection)
+    return picture(
+        f"run{subject.place}-map",
+        entity_map.draw_entity_map(shown),
+        "Map of the entities",
+        entity_map.describe_entity_map(shown),
+        f"{len(shown.names):,} of {shown.total:,} entities.",
+        wide=True,
+    )
 
 
 def training_section(subjects: Subjects) -> Section:

@@ -58,6 +58,7 @@ def test_the_best_run_is_the_open_one(subjects):
         sections.degree_section([worst, best]),
         sections.examples_section([worst, best], BINS),
         sections.calibration_section([worst, best], BINS),
+        sections.map_section([worst, best], "pca"),
     ):
         assert [fold.title for fold in of(section, Fold)] == [f"The same for {worst.name}"]
     assert sections.examples_section([worst, best], BINS).title.endswith(best.name)
@@ -93,6 +94,15 @@ def test_sigmoid_of_a_softmax_score_is_called_no_probability(subjects):
 def test_relations_have_two_tables_and_training_three_pictures(subjects):
     assert len(of(sections.relation_section(subjects), Grid)) == 2
     assert len(of(sections.training_section(subjects), Picture)) == 3
+
+
+@pytest.mark.parametrize(("projection", "words"), [("pca", "vary most"), ("tsne", "neighbours")])
+def test_a_map_says_how_it_was_made(subjects, projection, words):
+    section = sections.map_section(subjects[:1], projection)
+    assert words in of(section, Text)[0].text
+    (picture,) = of(section, Picture)
+    assert picture.caption == "39 of 39 entities."
+    assert ("t-SNE" in picture.svg) == (projection == "tsne")
 
 
 def test_settings_tell_what_differs_and_all_the_rest(subjects):
