@@ -47,9 +47,9 @@ class _Search:
         }
 
     def edges(self, node: int) -> tuple[Tensor, Tensor]:
-        """(P,) relations and tails of the edges from ``node``, without those left out and loops."""
+        """(P,) relations and tails of the edges from ``node``, without those left out."""
         _, relations, tails = self.kg.train_index.triples_of([node])
-        kept = tails != node
+        kept = torch.ones(len(tails), dtype=torch.bool)
         for head, relation, tail in self.left_out:
             if head == node:
                 kept &= (relations != relation) | (tails != tail)

@@ -96,7 +96,8 @@ class Explainer:
         _, relations, others = kg.train_index.triples_of([given])
         own = (relations == relation) & (others == reached)
         turned_loop = (relations >= kg.num_relations) & (others == given)
-        relations, others = relations[~(own | turned_loop)], others[~(own | turned_loop)]
+        kept = ~(own | turned_loop)
+        relations, others = relations[kept], others[kept]
         of_given = [
             self._fact(given, int(relations[place]), int(others[place]))
             for place in self._nearest(others, reached)

@@ -5,6 +5,7 @@ import torch
 
 from dglkgmix.kg.connections import shortest_paths
 from dglkgmix.kg.graph import KnowledgeGraph
+from dglkgmix.kg.index import TripleIndex
 
 
 def graph(*rows: str) -> KnowledgeGraph:
@@ -51,6 +52,25 @@ def test_the_shortest_paths_without_the_fact(rows: list[str], expected: list[str
 
 def test_an_entity_is_not_connected_with_itself() -> None:
     assert paths(graph("a r b", "b r a"), "a r a") == []
+
+
+@pytest.mark.parametrize(("head", "tail"), [("a", "z"), ("z", "a")])
+def test_entities_that_lead_nowhere_are_not_walked(
+    monkeypatch: pytest.MonkeyPatch, head: str, tail: str
+) -> None:
+    """Both ends, the neighbours of one at once, then the two edges after the first."""
+    hub = [f"a s x{i}" for i in range(50)] + [f"x{i} s y{i}" for i in range(50)]
+    kg = graph(*hub, "a r m", "m s n", "n s z")
+    asked, original = [], TripleIndex.triples_of
+
+    def triples_of(index, heads):
+        asked.append(heads)
+        return original(index, heads)
+
+    monkeypatch.setattr(TripleIndex, "triples_of", triples_of)
+    assert len(paths(kg, f"{head} r {tail}")[0].split("-")) == 7
+    assert len(asked) == 2 + 1 + 3
+    assert len(asked[2]) == 1  # the end with fewer triples
 
 
 def test_they_are_all_that_a_plain_search_finds() -> None:
