@@ -55,12 +55,13 @@ def test_an_entity_is_not_connected_with_itself() -> None:
 
 
 @pytest.mark.parametrize(("head", "tail"), [("a", "z"), ("z", "a")])
+@pytest.mark.parametrize("others", [0, 60])
 def test_entities_that_lead_nowhere_are_not_walked(
-    monkeypatch: pytest.MonkeyPatch, head: str, tail: str
+    monkeypatch: pytest.MonkeyPatch, head: str, tail: str, others: int
 ) -> None:
-    """Both ends, the neighbours of one at once, then the two edges after the first."""
-    hub = [f"a s x{i}" for i in range(50)] + [f"x{i} s y{i}" for i in range(50)]
-    kg = graph(*hub, "a r m", "m s n", "n s z")
+    """Read are both ends, the neighbours of the one with fewer edges, and the path's entities."""
+    rows = [f"a s x{i}" for i in range(50)] + [f"x{i} s y{i}" for i in range(50)]
+    kg = graph(*rows, *(f"z s w{i}" for i in range(others)), "a r m", "m s n", "n s z")
     asked, original = [], TripleIndex.triples_of
 
     def triples_of(index, heads):
@@ -70,7 +71,7 @@ def test_entities_that_lead_nowhere_are_not_walked(
     monkeypatch.setattr(TripleIndex, "triples_of", triples_of)
     assert len(paths(kg, f"{head} r {tail}")[0].split("-")) == 7
     assert len(asked) == 2 + 1 + 3
-    assert len(asked[2]) == 1  # the end with fewer triples
+    assert len(asked[2]) == 1 + others
 
 
 def test_they_are_all_that_a_plain_search_finds() -> None:
