@@ -56,7 +56,7 @@ class _Search:
         return relations[kept], tails[kept]
 
     def layers(self) -> list[Tensor]:
-        """(E,) bool for each edge of a shortest path: where it may end. None without a path."""
+        """(E,) bool for each edge of a shortest path: where it may end."""
         starts, ends = (self.mask(self.edges(node)[1]) for node in (self.head, self.tail))
         goal = self.mask(torch.tensor([self.tail]))
         if starts[self.tail]:
@@ -69,9 +69,8 @@ class _Search:
             rows, _, tails = self.kg.train_index.triples_of(near)
             connected = near[rows[ends[tails]]]
         else:
-            tails = self.kg.train_index.triples_of(far)[2]
-            connected = tails[starts[tails]]
-        return [self.mask(connected), ends, goal] if len(connected) else []
+            connected = self.kg.train_index.triples_of(far)[2]
+        return [self.mask(connected), ends, goal]
 
     def mask(self, entities: Tensor) -> Tensor:
         found = torch.zeros(self.kg.num_entities, dtype=torch.bool)
@@ -80,8 +79,6 @@ class _Search:
 
     def walk(self, node: int, layers: Sequence[Tensor]) -> Iterator[list[Edge]]:
         """Paths from ``node`` whose edges end in the layers, one after the other."""
-        if not layers:
-            return
         relations, tails = self.edges(node)
         kept = layers[0][tails]
         relations, tails = relations[kept], tails[kept]
