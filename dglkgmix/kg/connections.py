@@ -86,8 +86,5 @@ class _Search:
         for _, tail, relation in sorted(
             zip(degrees.tolist(), tails.tolist(), relations.tolist(), strict=True)
         ):
-            edge = (node, relation, tail)
-            if len(layers) == 1:
-                yield [edge]
-            for rest in self.walk(tail, layers[1:]):
-                yield [edge, *rest]
+            for rest in self.walk(tail, layers[1:]) if len(layers) > 1 else [[]]:
+                yield [(node, relation, tail), *rest]
