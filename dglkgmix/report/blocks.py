@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from dglkgmix.report.examples import Example
 from dglkgmix.report.tables import Table
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 class Text:
     """A paragraph."""
 
-    kind: ClassVar[str] = "text"
     text: str
 
 
@@ -25,7 +24,6 @@ class Text:
 class Grid:
     """A table; ``note`` stands below it."""
 
-    kind: ClassVar[str] = "table"
     table: Table
     note: str = ""
 
@@ -34,7 +32,6 @@ class Grid:
 class Picture:
     """An inline SVG with its caption."""
 
-    kind: ClassVar[str] = "picture"
     svg: str
     caption: str
     wide: bool = False
@@ -44,7 +41,6 @@ class Picture:
 class Row:
     """Blocks side by side where the window has room."""
 
-    kind: ClassVar[str] = "row"
     blocks: tuple[Block, ...]
 
 
@@ -52,7 +48,6 @@ class Row:
 class Code:
     """Text as it stands in a file."""
 
-    kind: ClassVar[str] = "code"
     text: str
 
 
@@ -60,7 +55,6 @@ class Code:
 class Fold:
     """Blocks behind a title, opened by a click."""
 
-    kind: ClassVar[str] = "fold"
     title: str
     blocks: tuple[Block, ...]
 
@@ -69,7 +63,6 @@ class Fold:
 class Queries:
     """Example predictions."""
 
-    kind: ClassVar[str] = "queries"
     examples: Sequence[Example]
 
 

@@ -79,6 +79,7 @@ def render(runs: Sequence[Run], *, split: str, bins: DegreeBins, projection: str
         lstrip_blocks=True,
     )
     environment.filters |= {"readable": readable, "percent": percent}
+    environment.filters["kind"] = lambda block: type(block).__name__
     source = isolated(Path(first.config.data.source).name) or "a graph"
     return environment.get_template("report.html.j2").render(
         title=f"{source}: {', '.join(s.name for s in subjects)}",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib import metadata
 
 from dglkgmix.config.toml import differences, dumps
@@ -34,7 +34,6 @@ from dglkgmix.report.figures import (
     entity_map,
     joint_degree,
     mrr_by_bin,
-    reliability,
     training_curves,
 )
 from dglkgmix.report.subject import Subject, best_first
@@ -109,19 +108,17 @@ def results_section(
 
 def degree_section(subjects: Subjects) -> Section:
     """The paper's Figure 2 for every run, the best one open."""
-    first, *others = best_first(subjects)
-    blocks: list[Block] = [
+    blocks = (
         Text(
             "MRR along the degrees of the given entity (“head”) and of the answer (“tail”). If the "
             "bars of one cluster on the last panel are alike while the clusters differ, it is the "
             "tail-relation degree that matters. Hollow points rest on fewer than "
             f"{degree_curves.FEW} queries."
         ),
-        _panels(first),
-        *(Fold(f"The same for {s.name}", (_panels(s),)) for s in others),
-    ]
-    title = "What degrees do to it" if not others else f"What degrees do to {first.name}"
-    return Section("degrees-and-mrr", title, tuple(blocks))
+        *_best_open(subjects, _panels),
+    )
+    name = best_first(subjects)[0].name if len(subjects) > 1 else "it"
+    return Section("degrees-and-mrr", f"What degrees do to {name}", blocks)
 
 
 def comparison_section(subjects: Subjects, bins: DegreeBins) -> Section:
@@ -166,7 +163,7 @@ def calibration_section(subjects: Subjects, bins: DegreeBins) -> Section:
     if listed:
         points = {
             s.name: [
-                reliability.Point(part["probability"], part["precision@10"], part["answers"])
+                calibration.Point(part["probability"], part["precision@10"], part["answers"])
                 for part in s.account["shortlist"]["bands"].values()
                 if part["answers"]
             ]
@@ -183,9 +180,9 @@ def calibration_section(subjects: Subjects, bins: DegreeBins) -> Section:
                 (
                     picture(
                         "shortlist",
-                        reliability.draw_reliability(points),
+                        calibration.draw_reliability(points),
                         "Probabilities of ranked answers",
-                        reliability.describe_reliability(points),
+                        calibration.describe_reliability(points),
                         "In bands of equal width; above the dashed line more answers are true.",
                     ),
                     Grid(tables.shortlist_table(listed, bins)),
@@ -196,7 +193,6 @@ def calibration_section(subjects: Subjects, bins: DegreeBins) -> Section:
     warning = f"Before scaling, σ(score) is no probability for: {odd}." if odd else ""
     scaled = [s for s in subjects if s.diagram]
     if scaled:
-        first, *others = best_first(scaled)
         blocks += [
             Text(
                 "Each triple against a random candidate, as in triple classification: are eight of "
@@ -205,8 +201,7 @@ def calibration_section(subjects: Subjects, bins: DegreeBins) -> Section:
                 "triples. All three errors are best at 0."
             ),
             Grid(tables.scaling_table(scaled), warning),
-            _scaling(first, bins),
-            *(Fold(f"The same for {s.name}", (_scaling(s, bins),)) for s in others),
+            *_best_open(scaled, lambda s: _scaling(s, bins)),
         ]
     blocks += [
         Text(
@@ -222,9 +217,8 @@ def calibration_section(subjects: Subjects, bins: DegreeBins) -> Section:
 
 def examples_section(subjects: Subjects, bins: DegreeBins) -> Section:
     """An easy and a hard query of every bin."""
-    first, *others = best_first(subjects)
-    best = "The run with the highest MRR. " if others else ""
-    blocks: list[Block] = [
+    best = "The run with the highest MRR. " if len(subjects) > 1 else ""
+    blocks = (
         Text(
             f"{best}From every degree bin one query that it finds easy and one that it finds "
             "hard (the quarter points of its ranks there), with its first guesses. Other answers "
@@ -233,34 +227,29 @@ def examples_section(subjects: Subjects, bins: DegreeBins) -> Section:
             "list stands what training holds beside its first answers: evidence to look at, not "
             "what the model did."
         ),
-        Queries(find_examples(first, bins)),
-        *(Fold(f"The same for {s.name}", (Queries(find_examples(s, bins)),)) for s in others),
-    ]
-    title = "Example predictions" if not others else f"Example predictions of {first.name}"
-    return Section("examples", title, tuple(blocks))
+        *_best_open(subjects, lambda s: Queries(find_examples(s, bins))),
+    )
+    return Section("examples", _of_best("Example predictions", subjects), blocks)
 
 
 def map_section(subjects: Subjects, projection: str) -> Section:
     """Where each run puts the entities."""
-    first, *others = best_first(subjects)
-    far = {
+    how = {
         "pca": "the two directions in which the vectors vary most (PCA); what lies in the others "
         "is not seen",
         "tsne": "t-SNE, which keeps neighbours together; distances between groups and their sizes "
         "mean nothing",
     }[projection]
-    blocks: list[Block] = [
+    blocks = (
         Text(
-            f"Each point is an entity's vector, by {far}. Colours are degrees, the training "
+            f"Each point is an entity's vector, by {how}. Colours are degrees, the training "
             "triples of an entity; the names are those of the highest. Vectors of few triples have "
             f"learnt little. Of more than {entity_map.MOST_POINTS:,} entities so many are drawn, "
             "evenly spaced in the order of their degrees."
         ),
-        _map(first, projection),
-        *(Fold(f"The same for {s.name}", (_map(s, projection),)) for s in others),
-    ]
-    title = "Map of the entities" if not others else f"Map of the entities of {first.name}"
-    return Section("map", title, tuple(blocks))
+        *_best_open(subjects, lambda s: _map(s, projection)),
+    )
+    return Section("map", _of_best("Map of the entities", subjects), blocks)
 
 
 def _map(subject: Subject, projection: str) -> Picture:
@@ -324,6 +313,16 @@ def settings_section(subjects: Subjects) -> Section:
     return Section("settings", "Settings and versions", tuple(blocks))
 
 
+def _best_open(subjects: Subjects, show: Callable[[Subject], Block]) -> list[Block]:
+    """The best run's block, those of the others folded below it."""
+    first, *others = best_first(subjects)
+    return [show(first), *(Fold(f"The same for {s.name}", (show(s),)) for s in others)]
+
+
+def _of_best(title: str, subjects: Subjects) -> str:
+    return f"{title} of {best_first(subjects)[0].name}" if len(subjects) > 1 else title
+
+
 def _panels(subject: Subject) -> Row:
     entity = degree_curves.entity_degree_curves(subject.table)
     relation = degree_curves.tail_relation_curves(subject.table)
@@ -359,7 +358,7 @@ def _panels(subject: Subject) -> Row:
 
 def _scaling(subject: Subject, bins: DegreeBins) -> Row:
     series = {
-        name: [reliability.Point(p["confidence"], p["accuracy"], int(p["count"])) for p in points]
+        name: [calibration.Point(p["confidence"], p["accuracy"], int(p["count"])) for p in points]
         for name, points in subject.diagram.items()
     }
     found = subject.account["calibration"]
@@ -370,9 +369,9 @@ def _scaling(subject: Subject, bins: DegreeBins) -> Row:
         (
             picture(
                 f"{prefix}-reliability",
-                reliability.draw_reliability(series),
+                calibration.draw_reliability(series),
                 "Reliability diagram",
-                reliability.describe_reliability(series),
+                calibration.describe_reliability(series),
                 f"{subject.name}: on the dashed line, probabilities are right.",
             ),
             picture(
