@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from dglkgmix.report.examples import Example
+from dglkgmix.report.figures.canvas import page_svg
 from dglkgmix.report.tables import Table
 
 if TYPE_CHECKING:
@@ -82,6 +83,4 @@ def picture(
     name: str, figure: Figure, title: str, words: str, caption: str, *, wide: bool = False
 ) -> Picture:
     """A figure for the page; ``name`` is unique on it and ``words`` describe it to a listener."""
-    from dglkgmix.report.figures.canvas import page_svg
-
     return Picture(page_svg(figure, name, title, words), caption, wide)

@@ -106,11 +106,9 @@ def _figures(subjects: Sequence[Subject], yardstick: RankTable, bins: DegreeBins
     best = best_first(subjects)[0]
     overall = best.account["overall"]
     interval = best.intervals["overall"]
-    ends = (
-        ""
-        if interval is None
-        else f"{percent(0.95)} interval {interval[0]:.3f} to {interval[1]:.3f}"
-    )
+    ends = ""
+    if interval is not None:
+        ends = f"{percent(0.95)} interval {interval[0]:.3f} to {interval[1]:.3f}"
     found = [
         Figure(f"MRR of {best.name}", number(overall["mrr"]), ends),
         Figure("Hits@10", number(overall["hits@10"]), f"over {overall['queries']:,} queries"),

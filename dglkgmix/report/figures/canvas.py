@@ -185,9 +185,9 @@ def page_svg(figure: Figure, name: str, title: str, alt: str) -> str:
     )
 
 
-def save(figure: Figure, path: str | Any) -> None:
-    """Write ``figure`` for print, in the format of the file name's ending (svg, pdf, png)."""
+def save(figure: Figure, path: str | Any, ending: str | None = None) -> None:
+    """Write ``figure`` for print: svg, pdf or png, by ``ending`` or else the file name's."""
     import matplotlib as mpl
 
     with mpl.rc_context(_RC):
-        figure.savefig(path, facecolor="white", dpi=200)
+        figure.savefig(path, format=ending, facecolor="white", dpi=200)
