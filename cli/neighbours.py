@@ -9,6 +9,7 @@ import click
 from dglkgmix.cli.columns import aligned
 from dglkgmix.cli.common import emit_json, json_option, one_line, open_run, trust_option
 from dglkgmix.cli.outputs import IN
+from dglkgmix.errors import UnknownNameError
 
 
 @click.command(
@@ -35,6 +36,11 @@ def neighbours(run: Path, name: str, *, relation: bool, top: int, as_json: bool)
 
     opened = open_run(run)
     name = ReadOptions(**opened.config.data.reading).name(name)
+    kinds = (opened.kg.entities, opened.kg.relations)
+    own, other = reversed(kinds) if relation else kinds
+    if name not in own and name in other:
+        remedy = "leave out --relation" if relation else "add --relation"
+        raise UnknownNameError(f"{name!r} is of kind {other.kind}, not {own.kind}: {remedy}")
     found = opened.neighbours(name, top, relation=relation)
     if as_json:
         kind = "relation" if relation else "entity"

@@ -32,5 +32,17 @@ def test_an_unknown_name_comes_with_close_ones(run):
         call(neighbours, run, "nxt", "--relation")
 
 
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["next"], "'next' is of kind relation, not entity: add --relation"),
+        (["e2", "--relation"], "'e2' is of kind entity, not relation: leave out --relation"),
+    ],
+)
+def test_a_name_of_the_other_kind_is_told_so(run, arguments, message):
+    with pytest.raises(UnknownNameError, match=message):
+        call(neighbours, run, *arguments)
+
+
 def test_help_has_an_example():
     assert "Example: dglkgmix neighbours" in call(neighbours, "--help").stdout

@@ -92,11 +92,6 @@ def test_sigmoid_of_a_softmax_score_is_called_no_probability(subjects):
     assert len(of(section, Picture)) == 5
 
 
-def test_relations_have_two_tables_and_training_three_pictures(subjects):
-    assert len(of(sections.relation_section(subjects), Grid)) == 2
-    assert len(of(sections.training_section(subjects), Picture)) == 3
-
-
 @pytest.mark.parametrize(("projection", "words"), [("pca", "vary most"), ("tsne", "neighbours")])
 def test_a_map_says_how_it_was_made(subjects, projection, words):
     section = sections.map_section(subjects[:1], projection)
