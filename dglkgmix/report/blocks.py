@@ -38,11 +38,11 @@ class Picture:
     wide: bool = False
 
 
-@dataclass(frozen=True)
 class Row:
     """Blocks side by side where the window has room."""
 
-    blocks: tuple[Block, ...]
+    def __init__(self, *blocks: Block) -> None:
+        self.blocks = blocks
 
 
 @dataclass(frozen=True)
@@ -52,12 +52,11 @@ class Code:
     text: str
 
 
-@dataclass(frozen=True)
 class Fold:
     """Blocks behind a title, opened by a click."""
 
-    title: str
-    blocks: tuple[Block, ...]
+    def __init__(self, title: str, *blocks: Block) -> None:
+        self.title, self.blocks = title, blocks
 
 
 @dataclass(frozen=True)
@@ -70,13 +69,11 @@ class Queries:
 Block = Text | Grid | Picture | Row | Code | Fold | Queries
 
 
-@dataclass(frozen=True)
 class Section:
     """A heading with its blocks."""
 
-    anchor: str
-    title: str
-    blocks: tuple[Block, ...]
+    def __init__(self, anchor: str, title: str, *blocks: Block) -> None:
+        self.anchor, self.title, self.blocks = anchor, title, blocks
 
 
 def picture(

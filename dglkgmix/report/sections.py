@@ -61,7 +61,9 @@ def data_section(subject: Subject, bins: DegreeBins) -> Section:
         f"have a tail-relation degree below {strategy.threshold}; "
         f"{summary['without_partner']:,} of these share their tail with no other triple."
     )
-    blocks: tuple[Block, ...] = (
+    return Section(
+        "data",
+        "The data and its bias",
         *(Text(f"Warning: {warning}.") for warning in mirror_warnings(kg)),
         Text(
             "Every triple makes two queries, one for its tail and one for its head. The "
@@ -69,11 +71,8 @@ def data_section(subject: Subject, bins: DegreeBins) -> Section:
             "already stands with its relation. Low degrees are rare facts."
         ),
         figure,
-        Row(
-            (Grid(tables.data_table(kg.summary())), Grid(tables.bias_table(summary, bins), mixing))
-        ),
+        Row(Grid(tables.data_table(kg.summary())), Grid(tables.bias_table(summary, bins), mixing)),
     )
-    return Section("data", "The data and its bias", blocks)
 
 
 def results_section(
@@ -97,18 +96,22 @@ def results_section(
         "Filtered ranks over both directions. AMRI is 1 for perfect ranks and 0 for chance. "
         f"“{tables.YARDSTICK}” ranks answers by how often training has them with the relation."
     )
-    blocks: tuple[Block, ...] = (
+    return Section(
+        "results",
+        f"Results on the {split} split, by degree",
         *(Text(f"Warning: {s.run.warning}") for s in subjects if not s.run.finished),
         Grid(tables.overall_table(subjects, yardstick), note),
-        Row((figure, Grid(tables.bins_table(subjects, bins, yardstick)))),
-        Fold("Heads and tails apart", (Grid(tables.directions_table(subjects)),)),
+        Row(figure, Grid(tables.bins_table(subjects, bins, yardstick))),
+        Fold("Heads and tails apart", Grid(tables.directions_table(subjects))),
     )
-    return Section("results", f"Results on the {split} split, by degree", blocks)
 
 
 def degree_section(subjects: Subjects) -> Section:
     """The paper's Figure 2 for every run, the best one open."""
-    blocks = (
+    name = best_first(subjects)[0].name if len(subjects) > 1 else "it"
+    return Section(
+        "degrees-and-mrr",
+        f"What degrees do to {name}",
         Text(
             "MRR along the degrees of the given entity (“head”) and of the answer (“tail”). If the "
             "bars of one cluster on the last panel are alike while the clusters differ, it is the "
@@ -117,8 +120,6 @@ def degree_section(subjects: Subjects) -> Section:
         ),
         *_best_open(subjects, _panels),
     )
-    name = best_first(subjects)[0].name if len(subjects) > 1 else "it"
-    return Section("degrees-and-mrr", f"What degrees do to {name}", blocks)
 
 
 def comparison_section(subjects: Subjects, bins: DegreeBins) -> Section:
@@ -132,11 +133,8 @@ def comparison_section(subjects: Subjects, bins: DegreeBins) -> Section:
         "p-values of paired t-tests over triples; those of the bins are Holm-corrected, for each "
         "metric apart. Bold: p < 0.05."
     )
-    return Section(
-        "comparison",
-        f"Compared with {first.name}",
-        (Grid(tables.tests_table(first, found, bins.names), note),),
-    )
+    table = Grid(tables.tests_table(first, found, bins.names), note)
+    return Section("comparison", f"Compared with {first.name}", table)
 
 
 def relation_section(subjects: Subjects) -> Section:
@@ -149,10 +147,8 @@ def relation_section(subjects: Subjects) -> Section:
     return Section(
         "relations",
         "The hardest relations",
-        (
-            Grid(tables.relations_table(subjects, classes), note),
-            Fold("By class of the relation", (Grid(tables.classes_table(subjects, classes)),)),
-        ),
+        Grid(tables.relations_table(subjects, classes), note),
+        Fold("By class of the relation", Grid(tables.classes_table(subjects, classes))),
     )
 
 
@@ -177,16 +173,14 @@ def calibration_section(subjects: Subjects, bins: DegreeBins) -> Section:
                 "recorded counts as wrong: it is a lower bound."
             ),
             Row(
-                (
-                    picture(
-                        "shortlist",
-                        calibration.draw_reliability(points),
-                        "Probabilities of ranked answers",
-                        calibration.describe_reliability(points),
-                        "In bands of equal width; above the dashed line more answers are true.",
-                    ),
-                    Grid(tables.shortlist_table(listed, bins)),
-                )
+                picture(
+                    "shortlist",
+                    calibration.draw_reliability(points),
+                    "Probabilities of ranked answers",
+                    calibration.describe_reliability(points),
+                    "In bands of equal width; above the dashed line more answers are true.",
+                ),
+                Grid(tables.shortlist_table(listed, bins)),
             ),
         ]
     odd = ", ".join(s.name for s in subjects if not s.run.config.sigmoid_is_probability)
@@ -212,13 +206,15 @@ def calibration_section(subjects: Subjects, bins: DegreeBins) -> Section:
         ),
         Grid(tables.ece_table(subjects, bins), warning),
     ]
-    return Section("calibration", "Calibration", tuple(blocks))
+    return Section("calibration", "Calibration", *blocks)
 
 
 def examples_section(subjects: Subjects, bins: DegreeBins) -> Section:
     """An easy and a hard query of every bin."""
     best = "The run with the highest MRR. " if len(subjects) > 1 else ""
-    blocks = (
+    return Section(
+        "examples",
+        _of_best("Example predictions", subjects),
         Text(
             f"{best}From every degree bin one query that it finds easy and one that it finds "
             "hard (the quarter points of its ranks there), with its first guesses. Other answers "
@@ -229,7 +225,6 @@ def examples_section(subjects: Subjects, bins: DegreeBins) -> Section:
         ),
         *_best_open(subjects, lambda s: Queries(find_examples(s, bins))),
     )
-    return Section("examples", _of_best("Example predictions", subjects), blocks)
 
 
 def map_section(subjects: Subjects, projection: str) -> Section:
@@ -240,7 +235,9 @@ def map_section(subjects: Subjects, projection: str) -> Section:
         "tsne": "t-SNE, which keeps neighbours together; distances between groups and their sizes "
         "mean nothing",
     }[projection]
-    blocks = (
+    return Section(
+        "map",
+        _of_best("Map of the entities", subjects),
         Text(
             f"Each point is an entity's vector, by {how}. Colours are degrees, the training "
             "triples of an entity; the names are those of the highest. Vectors of few triples have "
@@ -249,7 +246,6 @@ def map_section(subjects: Subjects, projection: str) -> Section:
         ),
         *_best_open(subjects, lambda s: _map(s, projection)),
     )
-    return Section("map", _of_best("Map of the entities", subjects), blocks)
 
 
 def _map(subject: Subject, projection: str) -> Picture:
@@ -288,9 +284,7 @@ def training_section(subjects: Subjects) -> Section:
             "same tail: what mixing is to bring closer.",
         )
     )
-    return Section(
-        "training", "Training", (Row(tuple(figures)), Grid(tables.training_table(subjects)))
-    )
+    return Section("training", "Training", Row(*figures), Grid(tables.training_table(subjects)))
 
 
 def settings_section(subjects: Subjects) -> Section:
@@ -304,19 +298,18 @@ def settings_section(subjects: Subjects) -> Section:
         values = {key: [config.get(key, "-") for config in held] for key in options}
         blocks += [Text("Where the runs differ:"), Grid(tables.differences_table(names, values))]
     blocks += [
-        Fold(f"All settings of {s.name} (config.toml)", (Code(dumps(s.run.config)),))
-        for s in subjects
+        Fold(f"All settings of {s.name} (config.toml)", Code(dumps(s.run.config))) for s in subjects
     ]
     versions = ", ".join(f"{name} {metadata.version(name)}" for name in PACKAGES)
     made = f"This page was made with {versions} on Python {platform.python_version()}."
     blocks += [Grid(tables.digests_table(subjects)), Text(made)]
-    return Section("settings", "Settings and versions", tuple(blocks))
+    return Section("settings", "Settings and versions", *blocks)
 
 
 def _best_open(subjects: Subjects, show: Callable[[Subject], Block]) -> list[Block]:
     """The best run's block, those of the others folded below it."""
     first, *others = best_first(subjects)
-    return [show(first), *(Fold(f"The same for {s.name}", (show(s),)) for s in others)]
+    return [show(first), *(Fold(f"The same for {s.name}", show(s)) for s in others)]
 
 
 def _of_best(title: str, subjects: Subjects) -> str:
@@ -329,30 +322,28 @@ def _panels(subject: Subject) -> Row:
     grid = joint_degree.joint_grid(subject.table)
     prefix = f"run{subject.place}"
     return Row(
-        (
-            picture(
-                f"{prefix}-entity",
-                degree_curves.draw_curves(entity, degree_curves.ENTITY_DEGREE),
-                "MRR by entity degree",
-                degree_curves.describe_curves(entity, degree_curves.ENTITY_DEGREE),
-                "By degree of both entities. In- and out-degree are the same where every triple "
-                "counts in both directions.",
-            ),
-            picture(
-                f"{prefix}-relation",
-                degree_curves.draw_curves(relation, degree_curves.ANSWER_DEGREE),
-                "MRR by tail-relation degree",
-                degree_curves.describe_curves(relation, degree_curves.ANSWER_DEGREE),
-                "By the answer's triples with the query's relation, and with others.",
-            ),
-            picture(
-                f"{prefix}-joint",
-                joint_degree.draw_joint_degree(grid),
-                "MRR by both degrees",
-                joint_degree.describe_joint_degree(grid),
-                "By other-relation degree, within ranges of the tail-relation degree.",
-            ),
-        )
+        picture(
+            f"{prefix}-entity",
+            degree_curves.draw_curves(entity, degree_curves.ENTITY_DEGREE),
+            "MRR by entity degree",
+            degree_curves.describe_curves(entity, degree_curves.ENTITY_DEGREE),
+            "By degree of both entities. In- and out-degree are the same where every triple "
+            "counts in both directions.",
+        ),
+        picture(
+            f"{prefix}-relation",
+            degree_curves.draw_curves(relation, degree_curves.ANSWER_DEGREE),
+            "MRR by tail-relation degree",
+            degree_curves.describe_curves(relation, degree_curves.ANSWER_DEGREE),
+            "By the answer's triples with the query's relation, and with others.",
+        ),
+        picture(
+            f"{prefix}-joint",
+            joint_degree.draw_joint_degree(grid),
+            "MRR by both degrees",
+            joint_degree.describe_joint_degree(grid),
+            "By other-relation degree, within ranges of the tail-relation degree.",
+        ),
     )
 
 
@@ -366,20 +357,18 @@ def _scaling(subject: Subject, bins: DegreeBins) -> Row:
     errors = {name: (g["before"]["ece"], g["after"]["ece"]) for name, g in groups.items()}
     prefix = f"run{subject.place}"
     return Row(
-        (
-            picture(
-                f"{prefix}-reliability",
-                calibration.draw_reliability(series),
-                "Reliability diagram",
-                calibration.describe_reliability(series),
-                f"{subject.name}: on the dashed line, probabilities are right.",
-            ),
-            picture(
-                f"{prefix}-ece",
-                calibration.draw_calibration(errors),
-                "Calibration error before and after scaling",
-                calibration.describe_calibration(errors),
-                f"{subject.name}: error before and after scaling, by degree bin.",
-            ),
-        )
+        picture(
+            f"{prefix}-reliability",
+            calibration.draw_reliability(series),
+            "Reliability diagram",
+            calibration.describe_reliability(series),
+            f"{subject.name}: on the dashed line, probabilities are right.",
+        ),
+        picture(
+            f"{prefix}-ece",
+            calibration.draw_calibration(errors),
+            "Calibration error before and after scaling",
+            calibration.describe_calibration(errors),
+            f"{subject.name}: error before and after scaling, by degree bin.",
+        ),
     )
