@@ -128,5 +128,6 @@ def test_series_differ_for_readers_with_a_colour_deficiency():
 def test_long_names_lose_their_middle():
     assert shorten("a" * 32) == "a" * 32
     assert shorten("abcdefghij", 5) == "ab…ij"
+    assert shorten("a\x1b\nb\u2068\xa0") == "a\ufffd\ufffdb\u2068\xa0"
     assert len(shorten("x" * 100)) == 32
     assert PAPER != "#ffffff"

@@ -1,3 +1,4 @@
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -97,6 +98,11 @@ def test_names_are_those_of_high_degrees_and_cover_no_other():
     texts = [text.get_text() for text in figure.axes[0].texts]
     assert texts == ["_name 2", "_name 1"]  # the last one would leave the figure
     assert "_name 1" in page_svg(figure, "map", "t", "d")
+
+
+def test_names_whose_glyphs_the_font_lacks_are_left_to_the_browser():
+    tokyo = replace(shown([2]), names=("東京\x1b",))
+    assert "東京\ufffd" in page_svg(draw_entity_map(tokyo), "map", "t", "d")
 
 
 def test_words():
