@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 
 from dglkgmix.cli.neighbours import neighbours
@@ -42,7 +40,3 @@ def test_an_unknown_name_comes_with_close_ones(run):
 def test_a_name_of_the_other_kind_is_told_so(run, arguments, message):
     with pytest.raises(UnknownNameError, match=message):
         call(neighbours, run, *arguments)
-
-
-def test_help_has_an_example():
-    assert "Example: dglkgmix neighbours" in call(neighbours, "--help").stdout

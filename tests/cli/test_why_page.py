@@ -1,16 +1,14 @@
-from __future__ import annotations
-
 from dglkgmix.cli.why_page import why_page
 from dglkgmix.evaluation.neighbours import Neighbour
 from dglkgmix.prediction.answers import Answer, Prediction, Query
 from dglkgmix.prediction.why import Fact, Why
 
 
-def answer(name: str, why: Why) -> Answer:
+def answer(name, why):
     return Answer(name, 1.0, None, 1234, "high", known=False, trained=True, why=why)
 
 
-def test_four_lines_for_each_of_the_first_three_answers() -> None:
+def test_four_lines_for_each_of_the_first_three_answers():
     fact, second = Fact("a", "likes", "b\n"), Fact("a", "knows", "\x1b[31m")
     near = [Neighbour("c", 0.876, 7), Neighbour("d", -0.5, 1200, reciprocal=True)]
     full = Why([fact], [fact, second], 56, [[fact, second], [fact]], near)

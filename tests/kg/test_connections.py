@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 import torch
 
@@ -8,11 +6,11 @@ from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.kg.index import TripleIndex
 
 
-def graph(*rows: str) -> KnowledgeGraph:
+def graph(*rows):
     return KnowledgeGraph.from_names([tuple(row.split()) for row in rows])
 
 
-def paths(kg: KnowledgeGraph, fact: str, most: int = 3) -> list[str]:
+def paths(kg, fact, most=3):
     """As ``a-r-b-s-c``; a relation that is followed against its direction is ``<s``."""
     head, relation, tail = fact.split()
     ids = kg.entities.id(head), kg.relations.id(relation), kg.entities.id(tail)
@@ -44,21 +42,19 @@ def paths(kg: KnowledgeGraph, fact: str, most: int = 3) -> list[str]:
         (["a s m", "a r m", "m s z"], ["a-s-m-s-z", "a-r-m-s-z"]),
     ],
 )
-def test_the_shortest_paths_without_the_fact(rows: list[str], expected: list[str]) -> None:
+def test_the_shortest_paths_without_the_fact(rows, expected):
     kg = graph(*rows, "other r other")
     assert paths(kg, "a r z") == expected
     assert paths(kg, "a r z", most=1) == expected[:1]
 
 
-def test_an_entity_is_not_connected_with_itself() -> None:
+def test_an_entity_is_not_connected_with_itself():
     assert paths(graph("a r b", "b r a"), "a r a") == []
 
 
 @pytest.mark.parametrize(("head", "tail"), [("a", "z"), ("z", "a")])
 @pytest.mark.parametrize("others", [0, 60])
-def test_entities_that_lead_nowhere_are_not_walked(
-    monkeypatch: pytest.MonkeyPatch, head: str, tail: str, others: int
-) -> None:
+def test_entities_that_lead_nowhere_are_not_walked(monkeypatch, head, tail, others):
     """Read are both ends, the neighbours of the one with fewer edges, and the path's entities."""
     rows = [f"a s x{i}" for i in range(50)] + [f"x{i} s y{i}" for i in range(50)]
     kg = graph(*rows, *(f"z s w{i}" for i in range(others)), "a r m", "m s n", "n s z")
@@ -74,7 +70,7 @@ def test_entities_that_lead_nowhere_are_not_walked(
     assert len(asked[2]) == 1 + others
 
 
-def test_they_are_all_that_a_plain_search_finds() -> None:
+def test_they_are_all_that_a_plain_search_finds():
     generator = torch.Generator().manual_seed(0)
     rows = torch.stack(
         [torch.randint(0, high, (45,), generator=generator) for high in (30, 2, 30)], 1
