@@ -8,8 +8,16 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dglkgmix.cli.columns import aligned
-from dglkgmix.cli.common import emit_json, json_option, open_run, printable, trust_option
+from dglkgmix.cli.common import (
+    emit_json,
+    json_option,
+    one_line,
+    open_run,
+    printable,
+    trust_option,
+)
 from dglkgmix.cli.outputs import IN, IN_FILE, OUT_FILE, check_new, overwrite_option
+from dglkgmix.cli.why_page import why_page
 from dglkgmix.errors import ConfigError, UnknownNameError
 
 if TYPE_CHECKING:
@@ -27,6 +35,12 @@ if TYPE_CHECKING:
 @click.option("--tail", metavar="NAME", help="The triple's tail.")
 @click.option("--top", type=click.IntRange(min=1), default=10, help="Number of answers.")
 @click.option("--new-only", is_flag=True, help="Leave out triples that the data hold already.")
+@click.option(
+    "--why",
+    is_flag=True,
+    help="Show training facts, paths and neighbours of the first 3 answers; in --json and .jsonl "
+    "of all.",
+)
 @click.option(
     "--queries",
     type=IN_FILE,
@@ -57,6 +71,7 @@ def predict(
     tail: str | None,
     top: int,
     new_only: bool,
+    why: bool,
     queries: Path | None,
     skip_unknown: bool,
     out: Path | None,
@@ -82,12 +97,12 @@ def predict(
     chosen = DegreeBins.parse(bins)
     if queries is not None:
         wanted = {"top": top, "new_only": new_only}
-        _many(run, queries, out, names, wanted, bins=chosen, skip_unknown=skip_unknown)
+        _many(run, queries, out, names, wanted, bins=chosen, skip_unknown=skip_unknown, why=why)
         return
     if skip_unknown:
         raise ConfigError("--skip-unknown has no use without --queries")
     query = Query(**names)
-    predictor, reading = _predictor(run, chosen, out)
+    predictor, reading = _predictor(run, chosen, out, why)
     found = predictor.predict(_as_read(query, reading), top=top, new_only=new_only)
     _warn(found)
     if out is not None:
@@ -111,6 +126,7 @@ def _many(
     *,
     bins: Any,
     skip_unknown: bool,
+    why: bool,
 ) -> None:
     from dglkgmix.prediction.files import read_queries, unknown_names
 
@@ -121,7 +137,7 @@ def _many(
     if _same(out, queries):
         raise ConfigError(f"--out {out} would replace the queries")
     asked = read_queries(queries)
-    predictor, reading = _predictor(run, bins, out)
+    predictor, reading = _predictor(run, bins, out, why)
     asked = [(where, _as_read(query, reading)) for where, query in asked]
     unknown = unknown_names(predictor.kg, asked)
     lacking = {where for places in unknown.values() for where in places}
@@ -158,16 +174,20 @@ def _tell_unknown(path: Path, unknown: dict[str, list[str]], share: str, *, skip
     click.echo(printable("\n  ".join([title, *lines])), err=True)
 
 
-def _predictor(path: Path, bins: Any, out: Path | None) -> tuple[Predictor, ReadOptions]:
+def _predictor(path: Path, bins: Any, out: Path | None, why: bool) -> tuple[Predictor, ReadOptions]:
     """What answers, and how the run's names were read."""
     from dglkgmix.evaluation.list_probability import FEWEST
     from dglkgmix.evaluation.model_scorer import ModelScorer
+    from dglkgmix.evaluation.neighbours import Neighbours
     from dglkgmix.kg.options import ReadOptions
     from dglkgmix.prediction.answers import Predictor
     from dglkgmix.prediction.files import check_ending
+    from dglkgmix.prediction.why import Explainer
 
     if out is not None:
         check_ending(out)
+        if why and out.suffix != ".jsonl":
+            raise ConfigError(f"--why has no use with {out.suffix} files: write .jsonl")
     run = open_run(path)
     listed = run.list_probability()
     if listed is None:
@@ -176,7 +196,11 @@ def _predictor(path: Path, bins: Any, out: Path | None) -> tuple[Predictor, Read
             "first answers of their queries",
             err=True,
         )
-    predictor = Predictor(run.kg, ModelScorer(run.model), listed, bins)
+    scorer = ModelScorer(run.model)
+    explainer = None
+    if why:
+        explainer = Explainer(run.kg, Neighbours(run.kg, run.model, scorer.vectors))
+    predictor = Predictor(run.kg, scorer, listed, bins, explainer)
     return predictor, ReadOptions(**run.config.data.reading)
 
 
@@ -203,7 +227,7 @@ def _page(prediction: Prediction) -> str:
 
     query = prediction.query
     parts = [query.given.get(role, "?") for role in ("head", "relation", "tail")]
-    title = " · ".join(_one_line(part) for part in parts)
+    title = " · ".join(one_line(part) for part in parts)
     if not prediction.answers:
         return f"{title}\n\n  no answers left"
     rows = [["", query.asked, "score", "probability", "degree", "bin", ""]]
@@ -213,7 +237,7 @@ def _page(prediction: Prediction) -> str:
         rows.append(
             [
                 str(place),
-                _one_line(answer.name),
+                one_line(answer.name),
                 f"{answer.score:.4f}",
                 chance,
                 f"{answer.degree:,}",
@@ -222,8 +246,5 @@ def _page(prediction: Prediction) -> str:
             ]
         )
     note = f"\n\n{_BOUND}" if any(a.probability is not None for a in prediction.answers) else ""
-    return f"{title}\n\n{aligned(rows, right=(0, 2, 3, 4))}{note}"
-
-
-def _one_line(name: str) -> str:
-    return printable(name).replace("\n", "\\n")
+    why = f"\n\n{why_page(prediction)}" if prediction.answers[0].why is not None else ""
+    return f"{title}\n\n{aligned(rows, right=(0, 2, 3, 4))}{note}{why}"
