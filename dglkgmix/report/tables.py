@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dglkgmix.evaluation import metrics
+from dglkgmix.evaluation.popularity import better_bins
 from dglkgmix.evaluation.rank_table import RankTable
 from dglkgmix.kg.degrees import DegreeBins, readable
 from dglkgmix.report.subject import Subject
@@ -60,13 +61,23 @@ def overall_table(subjects: Sequence[Subject], yardstick: RankTable) -> Table:
 
 
 def bins_table(subjects: Sequence[Subject], bins: DegreeBins, yardstick: RankTable) -> Table:
-    """MRR by degree bin with its interval; the last row is degrees alone."""
+    """MRR by degree bin with its interval; the last row is degrees alone.
+
+    A star marks what is below degrees alone.
+    """
     rows = []
-    for s in subjects:
-        found = [(s.account["bins"][name]["mrr"], s.intervals[name]) for name in bins.names]
-        cells = [Cell(number(mrr), ("number",), small=ends(pair)) for mrr, pair in found]
-        rows.append([run_cell(s), *cells])
     base = metrics.by_bin(yardstick, bins)
+    for s in subjects:
+        below = better_bins(base, s.account["bins"])
+        cells = [
+            Cell(
+                number(s.account["bins"][name]["mrr"]) + (" *" if name in below else ""),
+                ("number",),
+                small=ends(s.intervals[name]),
+            )
+            for name in bins.names
+        ]
+        rows.append([run_cell(s), *cells])
     figures = [number_cell(number(base[name]["mrr"])) for name in bins.names]
     rows.append([Cell(YARDSTICK, ("name", "aside")), *figures])
     titles = zip(bins.names, bins.intervals, strict=True)
@@ -118,11 +129,18 @@ def data_table(summary: Mapping[str, int]) -> Table:
 
 
 def bias_table(summary: Mapping[str, Any], bins: DegreeBins) -> Table:
-    """Queries of each split by degree bin, with their shares."""
+    """Queries of each split by degree bin, with their shares below."""
     rows = []
     for split, counts in summary["bins"].items():
         total = sum(counts.values())
-        cells = [number_cell(with_share(counts[name], total)) for name in bins.names]
+        cells = [
+            Cell(
+                f"{counts[name]:,}",
+                ("number",),
+                small=percent(counts[name] / total) if total else "",
+            )
+            for name in bins.names
+        ]
         rows.append([name_cell(split), *cells])
     return Table(("queries", *map(readable, bins.names)), rows)
 
@@ -294,11 +312,6 @@ def ends(pair: tuple[float, float] | None) -> str:
 def percent(share: float) -> str:
     """``56 %``, which no line end separates."""
     return f"{100 * share:.0f}\N{NO-BREAK SPACE}%"
-
-
-def with_share(count: int, total: int) -> str:
-    """``1,234 (56 %)``."""
-    return f"{count:,} ({percent(count / total)})" if total else f"{count:,}"
 
 
 def p_value(value: float | None) -> str:
