@@ -234,7 +234,7 @@ def shortlist_table(subjects: Sequence[Subject], bins: DegreeBins) -> Table:
             cells += [number_cell(number(part[key])) for key in keys]
             rows.append([run_cell(s), name_cell(name), *cells])
     head = ("run", "degree", "answers", "probability", "true", "true at\nplace 1", "ECE")
-    return Table((*head, "Brier score", "of the share\nof true ones"), rows, labels=2)
+    return Table((*head, "Brier score", "Brier score of\nthe true share"), rows, labels=2)
 
 
 def training_table(subjects: Sequence[Subject]) -> Table:
