@@ -164,7 +164,7 @@ def _predictor(path: Path, bins: Any, out: Path | None) -> tuple[Predictor, Read
     from dglkgmix.evaluation.model_scorer import ModelScorer
     from dglkgmix.kg.options import ReadOptions
     from dglkgmix.prediction.answers import Predictor
-    from dglkgmix.prediction.files import check_ending
+    from dglkgmix.prediction.tables import check_ending
 
     if out is not None:
         check_ending(out)
