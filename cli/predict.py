@@ -3,18 +3,29 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from dglkgmix.cli.columns import aligned
-from dglkgmix.cli.common import emit_json, json_option, open_run, printable, trust_option
+from dglkgmix.cli.common import (
+    emit_json,
+    json_option,
+    one_line,
+    open_run,
+    printable,
+    trust_option,
+)
 from dglkgmix.cli.outputs import IN, IN_FILE, OUT_FILE, check_new, overwrite_option
-from dglkgmix.errors import ConfigError, UnknownNameError
+from dglkgmix.cli.predict_facts import given_facts, relation_facts
+from dglkgmix.errors import ConfigError, DataError, UnknownNameError
 
 if TYPE_CHECKING:
     from dglkgmix.kg.options import ReadOptions
     from dglkgmix.prediction.answers import Prediction, Predictor, Query
+    from dglkgmix.prediction.facts import Triple
+
+Asked = TypeVar("Asked", "Query", "Triple")
 
 
 @click.command(
@@ -25,14 +36,22 @@ if TYPE_CHECKING:
 @click.option("--head", metavar="NAME", help="The triple's head.")
 @click.option("--relation", metavar="NAME", help="The triple's relation.")
 @click.option("--tail", metavar="NAME", help="The triple's tail.")
-@click.option("--top", type=click.IntRange(min=1), default=10, help="Number of answers.")
+@click.option("--all", "every", is_flag=True, help="The best new facts of every relation.")
+@click.option(
+    "--top",
+    type=click.IntRange(min=1),
+    help="Number of answers, 10 by default; of new facts of a relation, 100 by default.",
+)
+@click.option(
+    "--by-bin", is_flag=True, help="The best new facts in each degree bin of their tails."
+)
 @click.option("--new-only", is_flag=True, help="Leave out triples that the data hold already.")
 @click.option(
     "--queries",
     type=IN_FILE,
     metavar="FILE",
     help="Many queries: .csv, .tsv or .txt with the columns head, relation and tail, the one that "
-    "is asked for left empty. Needs --out.",
+    "is asked for left empty; or given facts, without an empty one. Needs --out.",
 )
 @click.option(
     "--skip-unknown", is_flag=True, help="Leave out queries with names that RUN does not know."
@@ -55,7 +74,9 @@ def predict(
     head: str | None,
     relation: str | None,
     tail: str | None,
-    top: int,
+    every: bool,
+    top: int | None,
+    by_bin: bool,
     new_only: bool,
     queries: Path | None,
     skip_unknown: bool,
@@ -66,6 +87,12 @@ def predict(
 ) -> None:
     """Complete a triple: give two of --head, --relation and --tail, get the third.
 
+    With all three, the given fact is judged: score, filtered rank, probability and degree as the
+    answer to both of its queries. With --relation alone, or --all, the best facts of whole
+    relations that the data do not hold: of the first 20 new answers of each query that starts at
+    an entity which training has seen in that place of the relation, those with the greatest share
+    of softmax among new answers, a geometric mean over both queries of the fact.
+
     Each answer comes with the model's score; the probability that it is true, if the query lacks
     an answer: a lower bound, fitted on validation queries, where facts that nobody recorded count
     as wrong, and only for the first 20 answers that train and valid do not hold; and its degree:
@@ -73,6 +100,7 @@ def predict(
     """
     from dglkgmix.kg.degrees import DegreeBins
     from dglkgmix.prediction.answers import Query
+    from dglkgmix.prediction.facts import Triple
 
     if as_json and out is not None:
         raise ConfigError("--json prints answers and --out writes them to a file: choose one")
@@ -80,15 +108,41 @@ def predict(
         check_new(out, "--out", overwrite=overwrite)
     names = {"head": head, "relation": relation, "tail": tail}
     chosen = DegreeBins.parse(bins)
+    given = {role: name for role, name in names.items() if name is not None}
+    whole = every or list(given) == ["relation"]
+    _check(queries, given, every=every, by_bin=by_bin and not whole, out=out)
     if queries is not None:
         wanted = {"top": top, "new_only": new_only}
-        _many(run, queries, out, names, wanted, bins=chosen, skip_unknown=skip_unknown)
+        _many(run, queries, out, wanted, bins=chosen, skip_unknown=skip_unknown)
         return
     if skip_unknown:
         raise ConfigError("--skip-unknown has no use without --queries")
-    query = Query(**names)
+    query = None if whole else Triple(**given) if len(given) == 3 else Query(**names)
+    if isinstance(query, Triple):
+        _check_fact(top, new_only)
     predictor, reading = _predictor(run, chosen, out)
-    found = predictor.predict(_as_read(query, reading), top=top, new_only=new_only)
+    if query is None:
+        name = None if relation is None else reading.name(relation)
+        relation_facts(predictor, name, top or 100, by_bin=by_bin, out=out, as_json=as_json)
+    elif isinstance(query, Triple):
+        given_facts(predictor, {1: _as_read(query, reading)}, out=out, as_json=as_json)
+    else:
+        asked = _as_read(query, reading)
+        _one(predictor.predict(asked, top=top or 10, new_only=new_only), out, as_json=as_json)
+
+
+def _check(
+    queries: Path | None, given: dict[str, str], *, every: bool, by_bin: bool, out: Path | None
+) -> None:
+    if queries is not None and (given or every):
+        raise ConfigError("--queries FILE takes the place of --head, --relation, --tail and --all")
+    if every and (given or out is None):
+        raise ConfigError("--all takes no --head, --relation or --tail, and needs --out FILE")
+    if by_bin:
+        raise ConfigError("--by-bin has no use without --relation alone, or --all")
+
+
+def _one(found: Prediction, out: Path | None, *, as_json: bool) -> None:
     _warn(found)
     if out is not None:
         _write(out, [found], [1])
@@ -96,6 +150,12 @@ def predict(
         emit_json(found.to_dict())
     else:
         click.echo(_page(found))
+
+
+def _check_fact(top: int | None, new_only: bool) -> None:
+    if top is not None or new_only:
+        option = "--top" if top is not None else "--new-only"
+        raise ConfigError(f"{option} has no use with given facts, which ask for no answers")
 
 
 def _same(out: Path | None, queries: Path) -> bool:
@@ -106,7 +166,6 @@ def _many(
     run: Path,
     queries: Path,
     out: Path | None,
-    names: dict[str, str | None],
     wanted: dict[str, Any],
     *,
     bins: Any,
@@ -116,11 +175,12 @@ def _many(
 
     if out is None:
         raise ConfigError("--queries needs --out FILE: where the answers go")
-    if any(names.values()):
-        raise ConfigError("--queries FILE takes the place of --head, --relation and --tail")
     if _same(out, queries):
         raise ConfigError(f"--out {out} would replace the queries")
     asked = read_queries(queries)
+    facts = _are_facts(queries, asked)
+    if facts:
+        _check_fact(wanted["top"], wanted["new_only"])
     predictor, reading = _predictor(run, bins, out)
     asked = [(where, _as_read(query, reading)) for where, query in asked]
     unknown = unknown_names(predictor.kg, asked)
@@ -128,6 +188,10 @@ def _many(
     if unknown:
         _tell_unknown(queries, unknown, f"{len(lacking):,} of {len(asked):,}", skip=skip_unknown)
     kept = {number: query for number, (where, query) in enumerate(asked, 1) if where not in lacking}
+    if facts:
+        given_facts(predictor, kept, out=out, as_json=False)
+        return
+    wanted["top"] = wanted["top"] or 10
     found = [predictor.predict(query, **wanted) for query in kept.values()]
     warned = [text for prediction in found for text in prediction.warnings]
     for text in dict.fromkeys(warned):
@@ -135,11 +199,22 @@ def _many(
     _write(out, found, list(kept))
 
 
-def _as_read(query: Query, reading: ReadOptions) -> Query:
-    """The query with its names as the run's triples were read, stripped for one."""
-    from dglkgmix.prediction.answers import Query
+def _are_facts(path: Path, asked: list[tuple[str, Any]]) -> bool:
+    """Whether all rows are given facts; a file that holds queries as well is refused."""
+    from dglkgmix.prediction.facts import Triple
 
-    return Query(**{role: reading.name(name) for role, name in query.given.items()})
+    facts = [where for where, row in asked if isinstance(row, Triple)]
+    if facts and len(facts) < len(asked):
+        raise DataError(
+            f"{path}: {len(facts):,} of {len(asked):,} rows give head, relation and tail, as "
+            f"{facts[0]}; the others ask for one: put given facts into a file of their own"
+        )
+    return bool(facts)
+
+
+def _as_read(query: Asked, reading: ReadOptions) -> Asked:
+    """The query or fact with its names as the run's triples were read, stripped for one."""
+    return type(query)(**{role: reading.name(name) for role, name in query.given.items()})
 
 
 def _tell_unknown(path: Path, unknown: dict[str, list[str]], share: str, *, skip: bool) -> None:
@@ -203,7 +278,7 @@ def _page(prediction: Prediction) -> str:
 
     query = prediction.query
     parts = [query.given.get(role, "?") for role in ("head", "relation", "tail")]
-    title = " · ".join(_one_line(part) for part in parts)
+    title = " · ".join(one_line(part) for part in parts)
     if not prediction.answers:
         return f"{title}\n\n  no answers left"
     rows = [["", query.asked, "score", "probability", "degree", "bin", ""]]
@@ -213,7 +288,7 @@ def _page(prediction: Prediction) -> str:
         rows.append(
             [
                 str(place),
-                _one_line(answer.name),
+                one_line(answer.name),
                 f"{answer.score:.4f}",
                 chance,
                 f"{answer.degree:,}",
@@ -223,7 +298,3 @@ def _page(prediction: Prediction) -> str:
         )
     note = f"\n\n{_BOUND}" if any(a.probability is not None for a in prediction.answers) else ""
     return f"{title}\n\n{aligned(rows, right=(0, 2, 3, 4))}{note}"
-
-
-def _one_line(name: str) -> str:
-    return printable(name).replace("\n", "\\n")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -10,12 +11,24 @@ from torch import Tensor
 
 from dglkgmix.errors import ConfigError, NumericError
 from dglkgmix.evaluation.list_probability import ListProbability
+from dglkgmix.evaluation.model_scorer import ModelScorer
 from dglkgmix.evaluation.scorer import Scorer
 from dglkgmix.evaluation.shortlist import candidates as candidates_of
 from dglkgmix.kg.degrees import DegreeBins
+from dglkgmix.kg.tables import TripleTable
+from dglkgmix.prediction.facts import (
+    NEW_COLUMNS,
+    Fact,
+    fact_row,
+    judge_facts,
+    trained_names,
+    untrained,
+)
+from dglkgmix.prediction.relations import new_facts
 
 if TYPE_CHECKING:
     from dglkgmix.kg.graph import KnowledgeGraph
+    from dglkgmix.runs.run import Run
 
 
 @dataclass(frozen=True)
@@ -108,10 +121,12 @@ class Predictor:
     ) -> None:
         self.kg, self.scorer, self.listed = kg, scorer, listed
         self.bins = bins or DegreeBins()
-        self._trained = {
-            "entity": torch.bincount(kg.edges[:, 2], minlength=kg.num_entities) > 0,
-            "relation": torch.bincount(kg.edges[:, 1], minlength=kg.num_query_relations) > 0,
-        }
+        self._trained = trained_names(kg)
+
+    @classmethod
+    def of(cls, run: Run, bins: DegreeBins | None = None) -> Predictor:
+        """With the model of a run and its probability of ranked answers."""
+        return cls(run.kg, ModelScorer(run.model), run.list_probability(), bins)
 
     def predict(self, query: Query, *, top: int = 10, new_only: bool = False) -> Prediction:
         """The ``top`` best answers; with ``new_only``, of those that no split holds.
@@ -137,6 +152,44 @@ class Predictor:
         chances = self._probabilities(candidates, scores)[best]
         answers = self._answers(candidates, best, scores[best], known[best], chances)
         return Prediction(query, answers, self._warnings(query))
+
+    def predict_triples(self, triples: Iterable[Sequence[str]]) -> list[Fact]:
+        """What the model makes of given facts: rows of head, relation and tail, known or not.
+
+        Raises:
+            UnknownNameError: a name that the graph lacks; the message lists close matches.
+            DataError: a row that has not three names.
+            NumericError: a score is not finite.
+        """
+        table = TripleTable.from_rows(triples, "triples")
+        heads, relations, tails = table.columns()
+        ids = (self.kg.entities.ids(heads), self.kg.relations.ids(relations))
+        rows = torch.stack([*ids, self.kg.entities.ids(tails)], 1)
+        return judge_facts(self.kg, self.scorer, rows, self.listed, self.bins)
+
+    def new_facts(
+        self, relation: int | str, top: int = 100, *, by_bin: bool = False
+    ) -> list[dict[str, Any]]:
+        """The ``top`` best facts of a relation that no split holds; with ``by_bin``, of each bin.
+
+        :func:`dglkgmix.prediction.relations.new_facts` says which, and how they are ordered.
+
+        Returns:
+            head, relation, tail, place, share, and for both queries of a fact, as ``tail_…`` and
+            ``head_…``, what :class:`dglkgmix.prediction.facts.Side` holds.
+
+        Raises:
+            UnknownNameError: a relation that the graph lacks; the message lists close matches.
+            NumericError: a score is not finite.
+        """
+        kg, chosen = self.kg, relation
+        if isinstance(chosen, str):
+            chosen = kg.relations.id(chosen)
+        found = new_facts(kg, self.scorer, chosen, top, self.bins if by_bin else None)
+        facts = judge_facts(kg, self.scorer, found.triples, self.listed, self.bins)
+        order = zip(facts, found.places.tolist(), found.shares.tolist(), strict=True)
+        rows = [fact_row(fact) | {"place": place, "share": share} for fact, place, share in order]
+        return [{column: row[column] for column in NEW_COLUMNS} for row in rows]
 
     def _candidates(self, query: Query) -> _Candidates:
         """The triples among which the query chooses, as the model is asked: tails are scored."""
@@ -213,13 +266,8 @@ class Predictor:
     def _warnings(self, query: Query) -> list[str]:
         found = []
         for role, name in query.given.items():
-            kind = "relation" if role == "relation" else "entity"
-            names = self.kg.relations if kind == "relation" else self.kg.entities
-            if not self._trained[kind][names.id(name)]:
-                found.append(
-                    f"{kind} {name!r} is in no training triple: its vector is untrained, "
-                    "and answers that rest on it mean little"
-                )
+            names = self.kg.relations if role == "relation" else self.kg.entities
+            found += untrained(names, self._trained[names.kind], names.id(name))
         return found
 
 

@@ -13,26 +13,36 @@ from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.kg.readers_text import DIALECTS, read_table
 from dglkgmix.paths import path_of
 from dglkgmix.prediction.answers import Prediction, Query
+from dglkgmix.prediction.facts import Triple
 from dglkgmix.prediction.tables import write_rows
 
 ROLES = ("head", "relation", "tail")
 COLUMNS = {
-    **{"query": int, "head": str, "relation": str, "tail": str, "asked": str, "place": int},
-    **{"score": float, "probability": float, "degree": int, "bin": str},
-    **{"known": bool, "trained": bool},
+    "query": int,
+    "head": str,
+    "relation": str,
+    "tail": str,
+    "asked": str,
+    "place": int,
+    "score": float,
+    "probability": float,
+    "degree": int,
+    "bin": str,
+    "known": bool,
+    "trained": bool,
 }
 # Unknown names that a message lists.
 MOST_SHOWN = 10
 
 
-def read_queries(path: str | Path) -> list[tuple[str, Query]]:
+def read_queries(path: str | Path) -> list[tuple[str, Query | Triple]]:
     """Queries of a ``.csv``, ``.tsv`` or ``.txt`` file with the columns head, relation and tail.
 
     The first row names the columns; other columns are ignored. The empty field of a row is asked
-    for.
+    for; a row without one is a given fact.
 
     Returns:
-        Each query with ``path:line``.
+        Each query or fact with ``path:line``.
 
     Raises:
         DataError: a file that cannot be read, a missing column, or a row that is no query.
@@ -43,14 +53,18 @@ def read_queries(path: str | Path) -> list[tuple[str, Query]]:
     return [(where, _query(where, row)) for where, row in read_table(path, ROLES)]
 
 
-def _query(where: str, row: dict[str, str]) -> Query:
+def _query(where: str, row: dict[str, str]) -> Query | Triple:
+    if all(row[role] for role in ROLES):
+        return Triple(*(row[role] for role in ROLES))
     try:
         return Query(**{role: row[role] or None for role in ROLES})
     except ConfigError as error:
         raise DataError(f"{where}: {error}") from None
 
 
-def unknown_names(kg: KnowledgeGraph, queries: Iterable[tuple[str, Query]]) -> dict[str, list[str]]:
+def unknown_names(
+    kg: KnowledgeGraph, queries: Iterable[tuple[str, Query | Triple]]
+) -> dict[str, list[str]]:
     """What is to be said of each name that the graph lacks, and where it stands.
 
     Names beyond the first ``MOST_SHOWN`` come without close matches, which take long to find.
