@@ -31,6 +31,7 @@ COMMANDS = {
     "compare": "dglkgmix.cli.compare:compare",
     "report": "dglkgmix.cli.report:report",
     "predict": "dglkgmix.cli.predict:predict",
+    "detect-errors": "dglkgmix.cli.detect_errors:detect_errors",
     "export": "dglkgmix.cli.export:export",
     "experiment": "dglkgmix.cli.experiment:experiment",
     "tune": "dglkgmix.cli.tune:tune",

@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 _SIDE: dict[str, type] = {"score": float, "rank": float, "candidates": int, "probability": float}
 _SIDE |= {"degree": int, "bin": str}
 _NAMES: dict[str, type] = {"head": str, "relation": str, "tail": str}
-_SIDES = {f"{end}_{name}": kind for end in DIRECTIONS for name, kind in _SIDE.items()}
+SIDES = {f"{end}_{name}": kind for end in DIRECTIONS for name, kind in _SIDE.items()}
 # Rows of tables: of given facts, and of the new facts of relations.
-COLUMNS: dict[str, type] = {"query": int, **_NAMES, "splits": str, **_SIDES}
-NEW_COLUMNS: dict[str, type] = {**_NAMES, "place": int, "share": float, **_SIDES}
+COLUMNS: dict[str, type] = {"query": int, **_NAMES, "splits": str, **SIDES}
+NEW_COLUMNS: dict[str, type] = {**_NAMES, "place": int, "share": float, **SIDES}
 
 
 class Triple(NamedTuple):

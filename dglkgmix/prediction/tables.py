@@ -56,7 +56,9 @@ def write_rows(
         write_atomic(path, lambda temporary: _parquet(temporary, rows, types))
         return
     if path.suffix == ".jsonl":
-        lines = (json.dumps(row, ensure_ascii=False) + "\n" for row in (objects or rows))
+        lines: Iterator[str] = (
+            json.dumps(row, ensure_ascii=False) + "\n" for row in (objects or rows)
+        )
     else:
         lines = _csv(rows, types) if path.suffix == ".csv" else _tsv(rows, types, path)
     write_atomic(path, _writer(lines))
