@@ -1,4 +1,4 @@
-"""Are planted errors among the least plausible facts? ``python -m bench.errors RUN... [--epochs N]``
+"""Are planted errors among the least plausible facts? ``python -m bench.errors RUN...``
 
 Of the training facts of each RUN's graph 5 % get another head or tail: any entity ("any"), or one
 that the relation has in that place ("typed"), so that the fact is false, as far as the graph knows,

@@ -53,13 +53,15 @@ KINDS = [
     "--false-triples",
     type=IN_FILE,
     metavar="FILE",
-    help="Assess calibration with these false triples, not with sampled ones.",
+    help="Assess calibration with these false triples, not with sampled ones, and tell them from "
+    "the true ones.",
 )
 @click.option(
     "--fit-false-triples",
     type=IN_FILE,
     metavar="FILE",
-    help="Fit the scaling to validation triples and these false ones.",
+    help="Fit the scaling, and the thresholds of --false-triples, to validation triples and these "
+    "false ones.",
 )
 @click.option(
     "--write-ranks", type=OUT_FILE, metavar="FILE", help="Keep the rank table, as Parquet."
@@ -93,6 +95,9 @@ def evaluate(run: Path | None, *, as_json: bool, **options: Any) -> None:
     found = account(
         subject.table, bins, calibration, None if answers is None else answers.account(bins)
     )
+    classified = subject.classification(options["false_triples"], options["fit_false_triples"])
+    if classified is not None:
+        found["classification"] = classified
     groups: dict[str, Any] = {}
     for kind in options["by"]:
         if kind != "shortlist":

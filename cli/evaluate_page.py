@@ -59,6 +59,8 @@ def page(
         )
     if found["calibration"] is not None:
         parts.append(_calibration(found["calibration"], bins))
+    if "classification" in found:
+        parts.append(_classification(found["classification"]))
     # Where σ(score), shown in the tables above, cannot be read as a probability.
     if found["ece"]["overall"] is not None:
         if subject.model is None:
@@ -114,6 +116,17 @@ def _calibration(calibration: Mapping[str, Any], bins: DegreeBins) -> str:
         rows.append([label, f"{parts[name]['triples']:,}", *_pairs(parts[name])])
     rows.append(["all", f"{total:,}", *_pairs(calibration)])
     return f"{title}\n{aligned(rows)}"
+
+
+def _classification(found: Mapping[str, Any]) -> str:
+    own = len(found["thresholds"]["relations"])
+    title = (
+        f"Triple classification: {found['true']:,} true against {found['false']:,} given false "
+        f"triples, thresholds from validation, of their own for {own:,} relations"
+    )
+    names = ("accuracy", "roc_auc", "average_precision")
+    heading = ["accuracy", "ROC AUC", "average precision"]
+    return f"{title}\n{aligned([heading, [number(found[name]) for name in names]], range(3))}"
 
 
 def _pairs(part: Mapping[str, Any]) -> list[str]:

@@ -79,6 +79,15 @@ class Subject:
             false_triples=self._triples(false),
         )
 
+    def classification(self, false: Path | None, fit_false: Path | None) -> Options | None:
+        """The triple classification of given false triples, in files; None without these."""
+        from dglkgmix.evaluation.triple_classification import classify_triples
+
+        if false is None or self.model is None:
+            return None
+        triples, fitted = self._triples(false), self._triples(fit_false)
+        return classify_triples(self.model.scorer, self.kg, self.split, triples, fitted)
+
     def answers(self) -> ListedAnswers | None:
         """The first answers with their probabilities; None where there is nothing to fit these."""
         from dglkgmix.evaluation.list_account import listed_answers

@@ -153,6 +153,17 @@ def test_the_popularity_baseline(ring_folder):
     assert found["calibration"]["scale"] > 0
 
 
+def test_given_false_triples_are_told_from_the_true_ones(run, tmp_path):
+    false = tmp_path / "false.tsv"
+    false.write_text("e2\tnext\te9\ne3\tskip\te3\n")
+    assert "classification" not in call_json(evaluate, run)
+    found = call_json(evaluate, run, "--false-triples", false)["classification"]
+    assert (found["true"], found["false"]) == (5, 2)
+    assert set(found["thresholds"]["relations"]) == {"next", "skip"}
+    page = call(evaluate, run, "--false-triples", false).stdout
+    assert f"{found['accuracy']:.4f}" in page.split("Triple classification: 5 true against 2")[1]
+
+
 def test_given_false_triples_take_the_place_of_sampled_ones(run, tmp_path):
     false = tmp_path / "false.tsv"
     false.write_text("e2\tnext\te9\ne3\tskip\te3\n")
