@@ -30,6 +30,7 @@ from dglkgmix.estimator.packed import PackedRun
 from dglkgmix.evaluation.model_scorer import ModelScorer
 from dglkgmix.evaluation.ranking import BLOCK, RUN
 from dglkgmix.kg.graph import KnowledgeGraph
+from dglkgmix.prediction.facts import Fact, judge_facts
 from dglkgmix.training.launch import train
 from dglkgmix.training.progress import make_progress
 
@@ -55,9 +56,8 @@ class KGCompleter(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Knowledge graph completion as a scikit-learn estimator.
 
     X holds triples, (n, 3): head, relation, tail; or (n, 2) with the tails as y. Names are
-    strings or integers, of one kind in heads and tails. Duplicates count once.
-
-    Letters: n rows, E entities, D dimension.
+    strings or integers, of one kind in heads and tails. Duplicates count once. Letters: n rows, E
+    entities, D dimension.
 
     Parameters are those of ``dglkgmix train``, by the names of its flags and with its defaults;
     "auto" follows the size of the graph. Beside them:
@@ -209,6 +209,15 @@ class KGCompleter(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         if self.unseen == "error" and unknown.any():
             self._refuse(columns)
         return ranking.filtered_ranks(self._scorer(), self.run_.kg, triples)
+
+    def predict_triples(self, X: Any, y: Any = None) -> list[Fact]:
+        """What the model makes of given facts: scores, ranks, probabilities and degrees.
+
+        Raises:
+            UnknownNameError: a name that ``fit`` has not seen, with close matches.
+        """
+        ids = torch.stack(self._known_ids(self._triples(X, y)[1]), 1)
+        return judge_facts(self.run_.kg, self._scorer(), ids, self.run_.list_probability())
 
     def tail_relation_degree(self, X: Any, y: Any = None) -> Array:
         """Tail-relation degrees (n, 2) of the queries of :meth:`rank`; 0 for unseen names."""

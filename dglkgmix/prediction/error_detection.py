@@ -23,6 +23,7 @@ from dglkgmix.evaluation.shortlist import Array
 from dglkgmix.files import RunFolder
 from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.prediction.facts import SIDES, Fact, fact_row, judge_facts
+from dglkgmix.processes import ALONE
 from dglkgmix.runs import run_files
 from dglkgmix.runs.run import Run
 from dglkgmix.training.launch import opened, resume, train
@@ -160,7 +161,7 @@ def _without(run: Run, kept: Tensor, out: Path, progress: Progress | None) -> Ru
             f"{out}: a run with other facts or settings: choose another folder for the runs"
         )
     if not found.finished:
-        with opened(out) as folder:
+        with opened(out, ALONE) as folder:
             resume(folder, part, run.config, progress=progress)
     return Run.open(out)
 
