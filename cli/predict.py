@@ -177,7 +177,7 @@ def _many(
         raise ConfigError("--queries needs --out FILE: where the answers go")
     if _same(out, queries):
         raise ConfigError(f"--out {out} would replace the queries")
-    asked = read_queries(queries)
+    asked: list[tuple[str, Any]] = [*read_queries(queries)]
     facts = _are_facts(queries, asked)
     if facts:
         _check_fact(wanted["top"], wanted["new_only"])

@@ -60,7 +60,7 @@ def new_facts(
 
     Scores are held for a block of queries at a time, and beside them ``DEPTH`` facts a query.
     """
-    pairs = _Pairs.read(kg, scorer, relation)
+    pairs = _Pairs(kg, scorer, relation)
     if by_bin is None:
         groups = np.zeros(len(pairs.heads), dtype=np.int64)
     else:
@@ -87,25 +87,19 @@ class _Pairs:
     """
 
     def __init__(self, kg: KnowledgeGraph, scorer: Scorer, relation: int) -> None:
+        """Asks every entity that training has seen on either side."""
         self.kg, self.scorer = kg, scorer
         self.relations = (relation, relation + kg.num_relations)
-        self.rivals = np.full((2, kg.num_entities), np.nan)
-
-    @classmethod
-    def read(cls, kg: KnowledgeGraph, scorer: Scorer, relation: int) -> _Pairs:
-        """Asks every entity that training has seen on either side."""
-        pairs = cls(kg, scorer, relation)
-        keys = [pairs._asked(side) for side in (0, 1)]
-        found = torch.unique(torch.cat(keys))
-        pairs.heads, pairs.tails = found // kg.num_entities, found % kg.num_entities
-        ends = (pairs.heads, pairs.tails), (pairs.tails, pairs.heads)
-        pairs.scores = np.stack(
+        self.rivals: Array = np.full((2, kg.num_entities), np.nan)
+        keys = torch.unique(torch.cat([self._asked(side) for side in (0, 1)]))
+        self.heads, self.tails = keys // kg.num_entities, keys % kg.num_entities
+        ends = (self.heads, self.tails), (self.tails, self.heads)
+        self.scores: Array = np.stack(
             [
                 score_triples(scorer, first, torch.full_like(first, r), second).astype(np.float64)
-                for r, (first, second) in zip(pairs.relations, ends, strict=True)
+                for r, (first, second) in zip(self.relations, ends, strict=True)
             ]
         )
-        return pairs
 
     def _asked(self, side: int) -> Tensor:
         """Keys head · E + tail of the first new answers of one side's queries."""
@@ -139,7 +133,8 @@ class _Pairs:
 
     def means(self, rows: Array) -> Array:
         """Mean of the logarithms of both shares; NaN where one is unknown."""
-        return self._shares(rows).mean(0)
+        means: Array = self._shares(rows).mean(0)
+        return means
 
     def _shares(self, rows: Array) -> Array:
         ends = np.stack([self.heads[rows].numpy(), self.tails[rows].numpy()])
