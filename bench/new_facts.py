@@ -6,10 +6,11 @@ Without RUN: a generated graph of a million entities and three million facts, Di
 vectors of 32 numbers; the 100 best new facts of one of its 20,000 relations. With RUNs: of each
 relation's 100 best facts outside of train and valid, means over relations with five test facts or
 more of the share that the test split holds ("found": of what could be), of the share among the
-first ten, and of average precision. "shares" is the order of ``predict --relation``; "scores" the
-mean score, "tail score" that of (head, relation, ?) alone, "probability" the mean of both
-queries' probabilities. Facts count where training has seen an end in that place ("seen"), or always
-("all"). It holds the scores of all pairs: for small graphs.
+first ten, and of average precision. "probability", the
+mean of both queries' probabilities, is the order of ``predict --relation``; "shares" that of the
+product of both softmax shares among new answers, "scores" the mean score, "tail score" that
+of (head, relation, ?) alone. Facts count where training has seen an end in that place ("seen"),
+or always ("all"). It holds the scores of all pairs: for small graphs.
 """
 
 from __future__ import annotations

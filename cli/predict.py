@@ -89,9 +89,8 @@ def predict(
 
     With all three, the given fact is judged: score, filtered rank, probability and degree as the
     answer to both of its queries. With --relation alone, or --all, the best facts of whole
-    relations that the data do not hold: of the first 20 new answers of each query that starts at
-    an entity which training has seen in that place of the relation, those with the greatest share
-    of softmax among new answers, a geometric mean over both queries of the fact.
+    relations that the data do not hold, by the mean probability in both queries of a fact; at least
+    one end of it must be known to training in that place of the relation.
 
     Each answer comes with the model's score; the probability that it is true, if the query lacks
     an answer: a lower bound, fitted on validation queries, where facts that nobody recorded count

@@ -98,12 +98,12 @@ def _relation_page(relation: str, facts: list[dict[str, Any]]) -> str:
     title = f"? · {one_line(relation)} · ?"
     if not facts:
         return f"{title}\n\n  no new facts"
-    heading = ["", "head", "tail", "share", "probability of tail", "of head", "degree", "bin"]
+    heading = ["", "head", "tail", "plausibility", "of tail", "of head", "degree", "bin"]
     rows = [heading]
     for fact in facts:
         chances = [fact["tail_probability"], fact["head_probability"]]
         shown = [EMPTY if chance is None else f"{chance:.4f}" for chance in chances]
         names = [str(fact["place"]), one_line(fact["head"]), one_line(fact["tail"])]
         degree = [f"{fact['tail_degree']:,}", readable(fact["tail_bin"])]
-        rows.append([*names, f"{fact['share']:.4f}", *shown, *degree])
+        rows.append([*names, f"{fact['plausibility']:.4f}", *shown, *degree])
     return f"{title}\n\n{aligned(rows, right=(0, 3, 4, 5, 6))}"

@@ -57,7 +57,7 @@ def shortlists(
     left = candidates(kg, relations)
     left[rows, tails] = False
     scores = scores.cpu().masked_fill(~left, -torch.inf)
-    places = best_columns(scores, min(DEPTH, scores.shape[1]))
+    places = _best(scores, min(DEPTH, scores.shape[1]))
     return Shortlists(
         relations=relations.numpy(),
         known=rows.bincount(minlength=len(heads)).numpy(),
@@ -105,7 +105,7 @@ def read_shortlists(scorer: Scorer, kg: KnowledgeGraph, split: str) -> tuple[Sho
     return lists, true & lists.filled
 
 
-def best_columns(scores: Tensor, count: int) -> Tensor:
+def _best(scores: Tensor, count: int) -> Tensor:
     """(Q, count) columns of the greatest scores (Q, E), equal ones in their order."""
     found = scores.topk(count, sorted=False)
     least = found.values.amin(1, keepdim=True)

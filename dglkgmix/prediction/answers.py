@@ -175,8 +175,8 @@ class Predictor:
         :func:`dglkgmix.prediction.relations.new_facts` says which, and how they are ordered.
 
         Returns:
-            head, relation, tail, place, share, and for both queries of a fact, as ``tail_…`` and
-            ``head_…``, what :class:`dglkgmix.prediction.facts.Side` holds.
+            head, relation, tail, place, plausibility, and for both queries of a fact, as
+            ``tail_…`` and ``head_…``, what :class:`dglkgmix.prediction.facts.Side` holds.
 
         Raises:
             UnknownNameError: a relation that the graph lacks; the message lists close matches.
@@ -185,10 +185,11 @@ class Predictor:
         kg, chosen = self.kg, relation
         if isinstance(chosen, str):
             chosen = kg.relations.id(chosen)
-        found = new_facts(kg, self.scorer, chosen, top, self.bins if by_bin else None)
+        bins = self.bins if by_bin else None
+        found = new_facts(kg, self.scorer, chosen, top, self.listed, by_bin=bins)
         facts = judge_facts(kg, self.scorer, found.triples, self.listed, self.bins)
-        order = zip(facts, found.places.tolist(), found.shares.tolist(), strict=True)
-        rows = [fact_row(fact) | {"place": place, "share": share} for fact, place, share in order]
+        order = zip(facts, found.places.tolist(), found.plausibility.tolist(), strict=True)
+        rows = [fact_row(f) | {"place": place, "plausibility": p} for f, place, p in order]
         return [{column: row[column] for column in NEW_COLUMNS} for row in rows]
 
     def _candidates(self, query: Query) -> _Candidates:

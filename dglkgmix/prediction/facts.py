@@ -27,7 +27,7 @@ _NAMES: dict[str, type] = {"head": str, "relation": str, "tail": str}
 SIDES = {f"{end}_{name}": kind for end in DIRECTIONS for name, kind in _SIDE.items()}
 # Rows of tables: of given facts, and of the new facts of relations.
 COLUMNS: dict[str, type] = {"query": int, **_NAMES, "splits": str, **SIDES}
-NEW_COLUMNS: dict[str, type] = {**_NAMES, "place": int, "share": float, **SIDES}
+NEW_COLUMNS: dict[str, type] = {**_NAMES, "place": int, "plausibility": float, **SIDES}
 
 
 class Triple(NamedTuple):

@@ -74,7 +74,9 @@ def test_whole_relations_go_to_a_file(run, tmp_path, ending):
         with out.open(newline="") as file:
             rows = list(csv.DictReader(file))
         assert list(rows[0]) == list(NEW_COLUMNS)
-        assert [float(row["share"]) for row in rows] == [row["share"] for row in expected]
+        assert [float(row["plausibility"]) for row in rows] == [
+            row["plausibility"] for row in expected
+        ]
 
 
 def test_the_page_and_the_json_of_a_relation(run):
