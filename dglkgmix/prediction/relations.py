@@ -73,7 +73,7 @@ def new_facts(
     groups = torch.zeros_like(pairs.heads)
     if by_bin is not None:
         groups = by_bin.assign(kg.degrees.tail_relation(pairs.tails, relation))
-    best = [pairs.best(np.flatnonzero(groups == group), top) for group in groups.unique()]
+    best = [pairs.best(np.flatnonzero(groups == group), top) for group in torch.unique(groups)]
     rows = np.concatenate([*best, np.empty(0, np.int64)])
     columns = pairs.heads[rows], torch.full((len(rows),), relation), pairs.tails[rows]
     return NewFacts(
@@ -156,7 +156,7 @@ class _Pairs:
         self._row[side, ends] = len(self._answers[side]) + np.arange(len(ends))
         size = max(1, min(RUN, BLOCK // self.kg.num_entities))
         answers, values = [self._answers[side]], [self._values[side]]
-        for heads in torch.from_numpy(ends).split(size):
+        for heads in torch.split(torch.from_numpy(ends), size):
             relations = torch.full_like(heads, self.relations[side])
             with torch.no_grad():
                 query = self.scorer.query(heads, relations)
