@@ -57,7 +57,8 @@ def write_rows(
         return
     if path.suffix == ".jsonl":
         lines: Iterator[str] = (
-            json.dumps(row, ensure_ascii=False) + "\n" for row in (objects or rows)
+            json.dumps(row, ensure_ascii=False) + "\n"
+            for row in (rows if objects is None else objects)
         )
     else:
         lines = _csv(rows, types) if path.suffix == ".csv" else _tsv(rows, types, path)
