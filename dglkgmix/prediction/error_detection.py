@@ -105,14 +105,13 @@ def detect_errors(
     first = np.unique(triples.numpy(), axis=0, return_index=True)[1]
     triples = triples[np.sort(first)]
     count = kg.num_edges // 2  # the distinct training triples come first
-    fold = torch.full((len(triples),), -1)
-    held = assign_folds(triples[:count], folds) if folds else fold[:count]
+    held = assign_folds(triples[:count], folds)
     facts: list[tuple[Fact, str]] = []
     for number in range(folds):
         model = _without(run, held != number, runs / f"fold-{number + 1}", progress)
         judged = judge_facts(kg, ModelScorer(model.model), triples[:count][held == number])
         facts += [(fact, f"fold {number + 1}") for fact in judged]
-    rest = triples[count:] if folds else triples
+    rest = triples[count if folds else 0 :]
     facts += [(fact, OWN) for fact in judge_facts(kg, ModelScorer(run.model), rest)]
     deviations = _deviations(
         np.array([np.mean([side.score for side in f.directions.values()]) for f, _ in facts]),

@@ -131,6 +131,18 @@ def test_rank_and_score_follow_each_other(fitted: KGCompleter, triples: Array) -
     assert (fitted.rank(triples[:, :2], triples[:, 2]) == ranks).all()
 
 
+def test_given_facts_agree_with_ranks_and_degrees(fitted: KGCompleter, triples: Array) -> None:
+    found = fitted.predict_triples(triples)
+    sides = [[fact.directions[end] for end in ("tail", "head")] for fact in found]
+    assert [[side.rank for side in pair] for pair in sides] == fitted.rank(triples).tolist()
+    degrees = [[side.degree for side in pair] for pair in sides]
+    assert degrees == fitted.tail_relation_degree(triples).tolist()
+    assert [(fact.head, fact.relation, fact.tail) for fact in found] == list(map(tuple, triples))
+    assert {name for fact in found for name in fact.splits} == {"train", "valid"}
+    with pytest.raises(UnknownNameError, match="'nowhere'"):
+        fitted.predict_triples([["nowhere", "borders", "country 1"]])
+
+
 def test_degrees_of_training_triples(fitted: KGCompleter, triples: Array) -> None:
     degrees = fitted.tail_relation_degree(triples[-1:])  # (country 11, language, language 5)
     assert degrees.shape == (1, 2)
