@@ -98,7 +98,16 @@ def _relation_page(relation: str, facts: list[dict[str, Any]]) -> str:
     title = f"? · {one_line(relation)} · ?"
     if not facts:
         return f"{title}\n\n  no new facts"
-    heading = ["", "head", "tail", "plausibility", "of tail", "of head", "degree", "bin"]
+    heading = [
+        "",
+        "head",
+        "tail",
+        "plausibility",
+        "probability of tail",
+        "of head",
+        "degree",
+        "bin",
+    ]
     rows = [heading]
     for fact in facts:
         chances = [fact["tail_probability"], fact["head_probability"]]
