@@ -18,6 +18,7 @@ from dglkgmix.cli.common import (
 )
 from dglkgmix.cli.outputs import IN, IN_FILE, OUT_FILE, check_new, overwrite_option
 from dglkgmix.cli.predict_facts import given_facts, relation_facts
+from dglkgmix.cli.why_page import why_page
 from dglkgmix.errors import ConfigError, DataError, UnknownNameError
 
 if TYPE_CHECKING:
@@ -46,6 +47,12 @@ Asked = TypeVar("Asked", "Query", "Triple")
     "--by-bin", is_flag=True, help="The best new facts in each degree bin of their tails."
 )
 @click.option("--new-only", is_flag=True, help="Leave out triples that the data hold already.")
+@click.option(
+    "--why",
+    is_flag=True,
+    help="Show training facts, paths and neighbours of the first 3 answers; in --json and .jsonl "
+    "of all.",
+)
 @click.option(
     "--queries",
     type=IN_FILE,
@@ -78,6 +85,7 @@ def predict(
     top: int | None,
     by_bin: bool,
     new_only: bool,
+    why: bool,
     queries: Path | None,
     skip_unknown: bool,
     out: Path | None,
@@ -112,14 +120,16 @@ def predict(
     _check(queries, given, every=every, by_bin=by_bin and not whole, out=out)
     if queries is not None:
         wanted = {"top": top, "new_only": new_only}
-        _many(run, queries, out, wanted, bins=chosen, skip_unknown=skip_unknown)
+        _many(run, queries, out, wanted, bins=chosen, skip_unknown=skip_unknown, why=why)
         return
     if skip_unknown:
         raise ConfigError("--skip-unknown has no use without --queries")
     query = None if whole else Triple(**given) if len(given) == 3 else Query(**names)
     if isinstance(query, Triple):
         _check_fact(top, new_only)
-    predictor, reading = _predictor(run, chosen, out)
+    if why and not isinstance(query, Query):
+        raise ConfigError("--why has no use without a query: it explains answers")
+    predictor, reading = _predictor(run, chosen, out, why)
     if query is None:
         name = None if relation is None else reading.name(relation)
         relation_facts(predictor, name, top or 100, by_bin=by_bin, out=out, as_json=as_json)
@@ -169,6 +179,7 @@ def _many(
     *,
     bins: Any,
     skip_unknown: bool,
+    why: bool,
 ) -> None:
     from dglkgmix.prediction.files import read_queries, unknown_names
 
@@ -180,7 +191,9 @@ def _many(
     facts = _are_facts(queries, asked)
     if facts:
         _check_fact(wanted["top"], wanted["new_only"])
-    predictor, reading = _predictor(run, bins, out)
+        if why:
+            raise ConfigError("--why has no use with given facts: it explains answers")
+    predictor, reading = _predictor(run, bins, out, why)
     asked = [(where, _as_read(query, reading)) for where, query in asked]
     unknown = unknown_names(predictor.kg, asked)
     lacking = {where for places in unknown.values() for where in places}
@@ -232,16 +245,20 @@ def _tell_unknown(path: Path, unknown: dict[str, list[str]], share: str, *, skip
     click.echo(printable("\n  ".join([title, *lines])), err=True)
 
 
-def _predictor(path: Path, bins: Any, out: Path | None) -> tuple[Predictor, ReadOptions]:
+def _predictor(path: Path, bins: Any, out: Path | None, why: bool) -> tuple[Predictor, ReadOptions]:
     """What answers, and how the run's names were read."""
     from dglkgmix.evaluation.list_probability import FEWEST
     from dglkgmix.evaluation.model_scorer import ModelScorer
+    from dglkgmix.evaluation.neighbours import Neighbours
     from dglkgmix.kg.options import ReadOptions
     from dglkgmix.prediction.answers import Predictor
     from dglkgmix.prediction.tables import check_ending
+    from dglkgmix.prediction.why import Explainer
 
     if out is not None:
         check_ending(out)
+        if why and out.suffix != ".jsonl":
+            raise ConfigError(f"--why has no use with {out.suffix} files: write .jsonl")
     run = open_run(path)
     listed = run.list_probability()
     if listed is None:
@@ -250,7 +267,11 @@ def _predictor(path: Path, bins: Any, out: Path | None) -> tuple[Predictor, Read
             "first answers of their queries",
             err=True,
         )
-    predictor = Predictor(run.kg, ModelScorer(run.model), listed, bins)
+    scorer = ModelScorer(run.model)
+    explainer = None
+    if why:
+        explainer = Explainer(run.kg, Neighbours(run.kg, run.model, scorer.vectors))
+    predictor = Predictor(run.kg, scorer, listed, bins, explainer)
     return predictor, ReadOptions(**run.config.data.reading)
 
 
@@ -296,4 +317,5 @@ def _page(prediction: Prediction) -> str:
             ]
         )
     note = f"\n\n{_BOUND}" if any(a.probability is not None for a in prediction.answers) else ""
-    return f"{title}\n\n{aligned(rows, right=(0, 2, 3, 4))}{note}"
+    why = f"\n\n{why_page(prediction)}" if prediction.answers[0].why is not None else ""
+    return f"{title}\n\n{aligned(rows, right=(0, 2, 3, 4))}{note}{why}"

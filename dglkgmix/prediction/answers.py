@@ -28,6 +28,7 @@ from dglkgmix.prediction.relations import new_facts
 
 if TYPE_CHECKING:
     from dglkgmix.kg.graph import KnowledgeGraph
+    from dglkgmix.prediction.why import Explainer, Why
     from dglkgmix.runs.run import Run
 
 
@@ -77,6 +78,7 @@ class Answer:
         bin: of the degree.
         known: whether train, valid or test hold the triple.
         trained: whether training triples hold the name at all.
+        why: what training holds that speaks for it, where an ``Explainer`` was asked.
     """
 
     name: str
@@ -86,6 +88,7 @@ class Answer:
     bin: str
     known: bool
     trained: bool
+    why: Why | None = None
 
 
 @dataclass(frozen=True)
@@ -110,6 +113,7 @@ class Predictor:
         scorer: the model.
         listed: the probability of ranked answers; None leaves it out.
         bins: of the degrees that come with every answer.
+        explainer: adds ``why`` to every answer; None leaves it out.
     """
 
     def __init__(
@@ -118,8 +122,9 @@ class Predictor:
         scorer: Scorer,
         listed: ListProbability | None = None,
         bins: DegreeBins | None = None,
+        explainer: Explainer | None = None,
     ) -> None:
-        self.kg, self.scorer, self.listed = kg, scorer, listed
+        self.kg, self.scorer, self.listed, self.explainer = kg, scorer, listed, explainer
         self.bins = bins or DegreeBins()
         self._trained = trained_names(kg)
 
@@ -151,7 +156,8 @@ class Predictor:
         best = _best(scores, allowed & ~known if new_only else allowed, top)
         chances = self._probabilities(candidates, scores)[best]
         answers = self._answers(candidates, best, scores[best], known[best], chances)
-        return Prediction(query, answers, self._warnings(query))
+        found = Prediction(query, answers, self._warnings(query))
+        return found if self.explainer is None else self.explainer.explain(found)
 
     def predict_triples(self, triples: Iterable[Sequence[str]]) -> list[Fact]:
         """What the model makes of given facts: rows of head, relation and tail, known or not.

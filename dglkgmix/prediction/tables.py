@@ -12,12 +12,11 @@ from typing import Any
 
 from dglkgmix.errors import ConfigError, DataError
 from dglkgmix.files import write_atomic
+from dglkgmix.kg.vocabulary import safe_in_spreadsheets
 from dglkgmix.paths import path_of
 
 Row = Mapping[str, Any]
 ENDINGS = (".csv", ".tsv", ".jsonl", ".parquet")
-# What makes a spreadsheet take a cell for a formula.
-FORMULA = ("=", "+", "-", "@", "\t", "\r")
 # Rows held at once for Parquet.
 _GROUP = 65_536
 
@@ -77,7 +76,8 @@ def _csv(rows: Iterable[Row], columns: Iterable[str]) -> Iterator[str]:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     for values in _with_heading(rows, columns):
-        writer.writerow([_harmless(value) for value in values])
+        safe = safe_in_spreadsheets
+        writer.writerow([safe(value) if isinstance(value, str) else value for value in values])
         yield text.getvalue()
         text.seek(0)
         text.truncate()
@@ -87,11 +87,6 @@ def _with_heading(rows: Iterable[Row], columns: Iterable[str]) -> Iterator[list[
     yield list(columns)
     for row in rows:
         yield [row[column] for column in columns]
-
-
-def _harmless(value: Any) -> Any:
-    is_formula = isinstance(value, str) and value.startswith(FORMULA)
-    return f"'{value}" if is_formula else value
 
 
 def _tsv(rows: Iterable[Row], columns: Iterable[str], path: Path) -> Iterator[str]:

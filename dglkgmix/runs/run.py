@@ -16,6 +16,7 @@ from dglkgmix.errors import CheckpointError, ConfigError
 from dglkgmix.evaluation.assessment import fit_calibration
 from dglkgmix.evaluation.list_probability import ListProbability, fit_on_validation
 from dglkgmix.evaluation.model_scorer import ModelScorer
+from dglkgmix.evaluation.neighbours import Neighbour, Neighbours
 from dglkgmix.evaluation.platt import Platt
 from dglkgmix.evaluation.rank_split import rank_split
 from dglkgmix.evaluation.rank_table import RankTable
@@ -178,6 +179,16 @@ class Run:
             stored = self.metrics["shortlist"]
             return None if stored is None else ListProbability.from_dict(stored)
         return fit_on_validation(ModelScorer(self.model), self.kg)
+
+    def neighbours(self, name: str, top: int = 10, *, relation: bool = False) -> list[Neighbour]:
+        """The entities nearest to the entity ``name``, or relations to the relation.
+
+        Raises:
+            UnknownNameError: a name that the graph lacks; the message lists close matches.
+            ConfigError: ``top`` is below 1.
+            NumericError: a vector is not finite.
+        """
+        return Neighbours(self.kg, self.model).of(name, top, relation=relation)
 
     def account(self, split: str = "test", bins: DegreeBins | None = None) -> dict[str, Any]:
         """What ``dglkgmix evaluate --json`` prints of ``split``."""

@@ -9,8 +9,8 @@ from tests.cli.conftest import call
 def calls(monkeypatch):
     made = []
 
-    def write_report(runs, out, *, split, bins):
-        made.append(([run.path for run in runs], split, bins.edges))
+    def write_report(runs, out, *, split, bins, projection):
+        made.append(([run.path for run in runs], split, bins.edges, projection))
         out.write_text("page")
 
     monkeypatch.setattr("dglkgmix.report.page.write_report", write_report)
@@ -19,8 +19,8 @@ def calls(monkeypatch):
 
 def test_runs_go_to_one_page(calls, run, other, tmp_path):
     out = tmp_path / "page.html"
-    result = call(report, run, other, "--out", out, "--bins", "2,4")
-    assert calls == [([run, other], "test", (2, 4))]
+    result = call(report, run, other, "--out", out, "--bins", "2,4", "--map", "tsne")
+    assert calls == [([run, other], "test", (2, 4), "tsne")]
     assert result.stdout == f"Report: {out}\n"
 
 

@@ -105,13 +105,14 @@ COMMANDS = {
     ),
     "dglkgmix compare RUN_A RUN_B --json": "compare run run --json",
     "dglkgmix predict RUN --head NAME --relation NAME --json": (
-        "predict run --head a --relation likes --json"
+        "predict run --head a --relation likes --why --json"
     ),
     "dglkgmix predict RUN --head NAME --relation NAME --tail NAME --json": (
         "predict run --head a --relation likes --tail d --json"
     ),
     "dglkgmix predict RUN --relation NAME --json": "predict run --relation likes --json",
     "dglkgmix detect-errors RUN --json": "detect-errors run --folds 2 --quiet --json",
+    "dglkgmix neighbours RUN NAME --json": "neighbours run a --json",
     "dglkgmix experiment FILE --dry-run --json": "experiment grid.toml --dry-run --json",
     "dglkgmix tune SOURCE --space FILE --out DIR --json": (
         "tune toy --space space.toml --trials 1 --out search --quiet --json"
