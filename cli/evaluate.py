@@ -116,5 +116,9 @@ def evaluate(run: Path | None, *, as_json: bool, **options: Any) -> None:
         emit_json(found | ({"by": groups} if groups else {}))
         return
     from dglkgmix.cli.evaluate_page import page
+    from dglkgmix.evaluation.metrics import by_bin
+    from dglkgmix.evaluation.popularity import PopularityScorer
+    from dglkgmix.evaluation.rank_split import rank_split
 
-    click.echo(page(subject, found, bins, groups))
+    popular = rank_split(PopularityScorer(subject.kg), subject.kg, subject.split, options["block"])
+    click.echo(page(subject, found, bins, groups, by_bin(popular, bins)))

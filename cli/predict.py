@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -291,6 +292,7 @@ def _write(out: Path, predictions: list[Prediction], numbers: list[int]) -> None
 
 
 _BOUND = "  probability: a lower bound, if the query lacks an answer"
+_SHARED = "  probabilities never rise down the list: neighbours that break this share their mean"
 
 
 def _page(prediction: Prediction) -> str:
@@ -316,6 +318,9 @@ def _page(prediction: Prediction) -> str:
                 ", ".join(remarks),
             ]
         )
-    note = f"\n\n{_BOUND}" if any(a.probability is not None for a in prediction.answers) else ""
+    chances = [a.probability for a in prediction.answers if a.probability is not None]
+    note = f"\n\n{_BOUND}" if chances else ""
+    if any(a == b for a, b in pairwise(chances)):
+        note += f"\n{_SHARED}"
     why = f"\n\n{why_page(prediction)}" if prediction.answers[0].why is not None else ""
     return f"{title}\n\n{aligned(rows, right=(0, 2, 3, 4))}{note}{why}"

@@ -60,15 +60,15 @@ def read_ranks(
             values[column][positions[key][filled[key] :]] = number
         filled[key] += 1
     _check_complete(path, queries, values["rank"])
-    candidates = count_candidates(queries, kg)
+    candidates = count_candidates(queries, kg, split)
     _warn_unfiltered(path, queries, values["rank"], candidates.numpy())
     return RankTable.build(kg, queries, values | {"candidates": candidates.numpy()})
 
 
-def count_candidates(queries: EvalQueries, kg: KnowledgeGraph) -> Tensor:
+def count_candidates(queries: EvalQueries, kg: KnowledgeGraph, split: str) -> Tensor:
     """(Q,) entities left after filtering, the answer included; its node type's where typed."""
-    rows = kg.known_index.locate(queries.heads, queries.relations)
-    known = kg.known_index.indptr.diff()[rows]
+    index = kg.filter_index(split)
+    known = index.indptr.diff()[index.locate(queries.heads, queries.relations)]
     if kg.node_types is None:
         return kg.num_entities - known + 1
     return kg.node_types.bincount()[kg.node_types[queries.answers]] - known + 1

@@ -166,3 +166,16 @@ def test_an_empty_split_is_refused(make_run):
 def test_without_validation_triples_there_is_no_calibration(make_run):
     rows = ring_rows() | {"valid": []}
     assert call_json(evaluate, make_run("unvalidated", rows=rows))["calibration"] is None
+
+
+def test_bins_where_popularity_is_better_are_marked(tmp_path):
+    """(d, r, ?): b has rank 1 by popularity and 2 in the file."""
+    data, ranks = tmp_path / "data", tmp_path / "ranks.tsv"
+    data.mkdir()
+    (data / "train.tsv").write_text("a\tr\tb\nc\tr\tb\nc\tr\td\n")
+    (data / "test.tsv").write_text("d\tr\tb\n")
+    rows = ["head\trelation\ttail\tdirection\trank", "d\tr\tb\ttail\t2", "d\tr\tb\thead\t1"]
+    ranks.write_text("\n".join(rows) + "\n")
+    lines = call(evaluate, "--ranks", ranks, "--data", data).stdout.splitlines()
+    assert [line.split()[:3] for line in lines if ") *" in line] == [["low", "[1,10)", "*"]]
+    assert "  * MRR of ranking by popularity alone: low 1.0000" in lines

@@ -167,7 +167,7 @@ def test_ranks_beyond_the_candidates_raise_a_doubt(write, toy, caplog, rank, dou
 def test_candidates_are_counted_per_node_type():
     kg = KnowledgeGraph.from_arrays([(0, 0, 1), (0, 0, 2)], None, [(0, 0, 3)], entities=6)
     queries = evaluation_queries(kg, "test")
-    assert count_candidates(queries, kg).tolist() == [4, 6]
+    assert count_candidates(queries, kg, "test").tolist() == [4, 6]
     typed = KnowledgeGraph(
         kg.entities,
         kg.relations,
@@ -177,7 +177,7 @@ def test_candidates_are_counted_per_node_type():
         node_types=torch.tensor([0, 1, 1, 1, 1, 0]),
         node_type_names=("a", "b"),
     )
-    assert count_candidates(queries, typed).tolist() == [2, 2]
+    assert count_candidates(queries, typed, "test").tolist() == [2, 2]
     zeros = TableScorer(torch.zeros(2, 6, 6))
     found = rank(zeros, queries, typed.known_index, candidates=typed.node_types)
     assert found.candidates.tolist() == [2, 2]
