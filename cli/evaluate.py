@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from dglkgmix.cli.common import (
+    candidate_options,
     emit_json,
     json_option,
     metric_option,
@@ -66,6 +67,7 @@ KINDS = [
 )
 @overwrite_option("an existing file of ranks")
 @click.option("--block", type=click.IntRange(min=1), help="Rank anew, so many scores at once.")
+@candidate_options
 @source_options
 @json_option
 @metric_option
@@ -93,6 +95,7 @@ def evaluate(run: Path | None, *, as_json: bool, **options: Any) -> None:
     found = account(
         subject.table, bins, calibration, None if answers is None else answers.account(bins)
     )
+    _warn_of_missed(found["candidates"], found["overall"]["queries"])
     groups: dict[str, Any] = {}
     for kind in options["by"]:
         if kind != "shortlist":
@@ -113,3 +116,12 @@ def evaluate(run: Path | None, *, as_json: bool, **options: Any) -> None:
     from dglkgmix.cli.evaluate_page import page
 
     click.echo(page(subject, found, bins, groups))
+
+
+def _warn_of_missed(candidates: dict[str, Any], queries: int) -> None:
+    if candidates["missed"]:
+        click.echo(
+            f"Warning: {candidates['missed']:,} of {queries:,} answers ({candidates['share']:.1%}) "
+            f"are no candidates ({candidates['rule']}): their rank is the last one of all entities",
+            err=True,
+        )

@@ -8,11 +8,19 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dglkgmix.cli.columns import aligned
-from dglkgmix.cli.common import emit_json, json_option, open_run, printable, trust_option
+from dglkgmix.cli.common import (
+    candidate_options,
+    emit_json,
+    json_option,
+    open_run,
+    printable,
+    trust_option,
+)
 from dglkgmix.cli.outputs import IN, IN_FILE, OUT_FILE, check_new, overwrite_option
 from dglkgmix.errors import ConfigError, UnknownNameError
 
 if TYPE_CHECKING:
+    from dglkgmix.kg.degrees import DegreeBins
     from dglkgmix.kg.options import ReadOptions
     from dglkgmix.prediction.answers import Prediction, Predictor, Query
 
@@ -47,6 +55,7 @@ if TYPE_CHECKING:
 )
 @overwrite_option("an existing file of answers")
 @click.option("--bins", default="1,10,50", metavar="A,B,…", help="Edges of the degree bins.")
+@candidate_options
 @json_option
 @trust_option
 def predict(
@@ -62,6 +71,8 @@ def predict(
     out: Path | None,
     overwrite: bool,
     bins: str,
+    candidates: str | None,
+    types: Path | None,
     as_json: bool,
 ) -> None:
     """Complete a triple: give two of --head, --relation and --tail, get the third.
@@ -79,15 +90,19 @@ def predict(
     if queries is None or not _same(out, queries):
         check_new(out, "--out", overwrite=overwrite)
     names = {"head": head, "relation": relation, "tail": tail}
-    chosen = DegreeBins.parse(bins)
+    choice: dict[str, Any] = {
+        "bins": DegreeBins.parse(bins),
+        "candidates": candidates,
+        "types": types,
+    }
     if queries is not None:
         wanted = {"top": top, "new_only": new_only}
-        _many(run, queries, out, names, wanted, bins=chosen, skip_unknown=skip_unknown)
+        _many(run, queries, out, names, wanted, choice=choice, skip_unknown=skip_unknown)
         return
     if skip_unknown:
         raise ConfigError("--skip-unknown has no use without --queries")
     query = Query(**names)
-    predictor, reading = _predictor(run, chosen, out)
+    predictor, reading = _predictor(run, out, **choice)
     found = predictor.predict(_as_read(query, reading), top=top, new_only=new_only)
     _warn(found)
     if out is not None:
@@ -109,7 +124,7 @@ def _many(
     names: dict[str, str | None],
     wanted: dict[str, Any],
     *,
-    bins: Any,
+    choice: dict[str, Any],
     skip_unknown: bool,
 ) -> None:
     from dglkgmix.prediction.files import read_queries, unknown_names
@@ -121,7 +136,7 @@ def _many(
     if _same(out, queries):
         raise ConfigError(f"--out {out} would replace the queries")
     asked = read_queries(queries)
-    predictor, reading = _predictor(run, bins, out)
+    predictor, reading = _predictor(run, out, **choice)
     asked = [(where, _as_read(query, reading)) for where, query in asked]
     unknown = unknown_names(predictor.kg, asked)
     lacking = {where for places in unknown.values() for where in places}
@@ -158,7 +173,9 @@ def _tell_unknown(path: Path, unknown: dict[str, list[str]], share: str, *, skip
     click.echo(printable("\n  ".join([title, *lines])), err=True)
 
 
-def _predictor(path: Path, bins: Any, out: Path | None) -> tuple[Predictor, ReadOptions]:
+def _predictor(
+    path: Path, out: Path | None, *, bins: DegreeBins, **choice: Any
+) -> tuple[Predictor, ReadOptions]:
     """What answers, and how the run's names were read."""
     from dglkgmix.evaluation.list_probability import FEWEST
     from dglkgmix.evaluation.model_scorer import ModelScorer
@@ -168,7 +185,7 @@ def _predictor(path: Path, bins: Any, out: Path | None) -> tuple[Predictor, Read
 
     if out is not None:
         check_ending(out)
-    run = open_run(path)
+    run = open_run(path, **choice)
     listed = run.list_probability()
     if listed is None:
         click.echo(
@@ -176,7 +193,7 @@ def _predictor(path: Path, bins: Any, out: Path | None) -> tuple[Predictor, Read
             "first answers of their queries",
             err=True,
         )
-    predictor = Predictor(run.kg, ModelScorer(run.model), listed, bins)
+    predictor = Predictor(run.kg, ModelScorer(run.model), listed, bins, run.candidates)
     return predictor, ReadOptions(**run.config.data.reading)
 
 

@@ -12,6 +12,7 @@ from dglkgmix.config.settings import READING
 from dglkgmix.errors import ConfigError, DataError
 
 if TYPE_CHECKING:
+    from dglkgmix.evaluation.candidates import Candidates
     from dglkgmix.evaluation.list_account import ListedAnswers
     from dglkgmix.evaluation.list_probability import ListProbability
     from dglkgmix.evaluation.platt import Platt
@@ -33,6 +34,7 @@ class Model:
         ranks: of a split, by name.
         platt: the scaling as stored, or None where there is nothing to fit it on.
         listed: the probability of ranked answers, likewise.
+        candidates: those of the ranks; None is the graph's default.
         sigmoid_is_probability: whether the plain σ(score) can be read as one.
     """
 
@@ -40,6 +42,7 @@ class Model:
     ranks: Callable[[str], RankTable]
     platt: Callable[[], Platt | None]
     listed: Callable[[], ListProbability | None]
+    candidates: Candidates | None
     sigmoid_is_probability: bool
 
 
@@ -86,7 +89,8 @@ class Subject:
         fitted = None if self.model is None else self.model.listed()
         if self.model is None or fitted is None:
             return None
-        return listed_answers(self.model.scorer, self.kg, self.split, fitted)
+        model = self.model
+        return listed_answers(model.scorer, self.kg, self.split, fitted, model.candidates)
 
     def _platt(self, model: Model, fit_false: Path | None) -> Platt | None:
         from dglkgmix.evaluation.assessment import fit_calibration
@@ -132,17 +136,18 @@ def _run(path: Path, options: Options) -> Subject:
     from dglkgmix.kg.options import ReadOptions
 
     _refuse(options, "RUN, which holds its own triples", ("data", *READING))
-    run = open_run(path)
+    run = open_run(path, options["candidates"], options["types"])
     scorer = ModelScorer(run.model)
     model = Model(
         scorer=scorer,
         ranks=run.rank_table,
         platt=run.calibration,
         listed=run.list_probability,
+        candidates=run.candidates,
         sigmoid_is_probability=run.config.sigmoid_is_probability,
     )
     if options["block"] is not None:  # asked for: rank anew
-        model.ranks = _ranker(scorer, run.kg, options)
+        model.ranks = _ranker(scorer, run.kg, options, run.candidates)
     reading = ReadOptions(**run.config.data.reading)
     table = model.ranks(options["split"])
     return Subject(str(path), run.kg, table, options["split"], reading, model)
@@ -154,7 +159,8 @@ def _foreign(path: Path, options: Options) -> Subject:
     unused = ("false_triples", "fit_false_triples", "block")
     _refuse(options, "--ranks, whose model is not at hand", unused)
     kg, reading = _data(options, "--ranks")
-    table = read_ranks(path, kg, options["split"], reading)
+    candidates = _candidates(options, kg, reading)
+    table = read_ranks(path, kg, options["split"], reading, candidates)
     return Subject(str(path), kg, table, options["split"], reading)
 
 
@@ -164,23 +170,27 @@ def _baseline(options: Options) -> Subject:
     from dglkgmix.evaluation.popularity import PopularityScorer
 
     kg, reading = _data(options, "--baseline")
+    candidates = _candidates(options, kg, reading)
     scorer = PopularityScorer(kg)
-    ranks = _ranker(scorer, kg, options)
+    ranks = _ranker(scorer, kg, options, candidates)
     model = Model(
         scorer=scorer,
         ranks=ranks,
         platt=lambda: fit_calibration(scorer, kg, ranks("valid")),
-        listed=lambda: fit_on_validation(scorer, kg),
+        listed=lambda: fit_on_validation(scorer, kg, candidates),
+        candidates=candidates,
         sigmoid_is_probability=False,
     )
     title = f"{options['baseline']} on {options['data']}"
     return Subject(title, kg, ranks(options["split"]), options["split"], reading, model)
 
 
-def _ranker(scorer: Scorer, kg: KnowledgeGraph, options: Options) -> Callable[[str], RankTable]:
+def _ranker(
+    scorer: Scorer, kg: KnowledgeGraph, options: Options, candidates: Candidates
+) -> Callable[[str], RankTable]:
     from dglkgmix.evaluation.rank_split import rank_split
 
-    return lambda split: rank_split(scorer, kg, split, options["block"])
+    return lambda split: rank_split(scorer, kg, split, options["block"], candidates=candidates)
 
 
 def _data(options: Options, option: str) -> tuple[KnowledgeGraph, ReadOptions]:
@@ -190,6 +200,13 @@ def _data(options: Options, option: str) -> tuple[KnowledgeGraph, ReadOptions]:
         raise ConfigError(f"{option} needs --data SOURCE: the graph whose triples are ranked")
     kg = load_source(options["data"], **{name: options[name] for name in READING})
     return kg, ReadOptions(strip=bool(options["strip"]), normalize=options["normalize"])
+
+
+def _candidates(options: Options, kg: KnowledgeGraph, reading: ReadOptions) -> Candidates:
+    from dglkgmix.evaluation.candidates import Candidates, read_types
+
+    types = None if options["types"] is None else read_types(options["types"], kg, reading)
+    return Candidates.of(kg, options["candidates"], types)
 
 
 def _refuse(options: Options, subject: str, names: tuple[str, ...]) -> None:

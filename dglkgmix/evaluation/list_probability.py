@@ -7,15 +7,18 @@ then made to fall down each list.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import torch
 from torch import Tensor
 
+from dglkgmix.evaluation.candidates import Candidates
 from dglkgmix.evaluation.platt import log_loss, sigmoid
 from dglkgmix.evaluation.scorer import Scorer
 from dglkgmix.evaluation.shortlist import Array, Shortlists, read_shortlists, shortlists
+from dglkgmix.kg.functional import functional
 
 if TYPE_CHECKING:
     from dglkgmix.kg.graph import KnowledgeGraph
@@ -26,6 +29,8 @@ FEWEST = 50
 FOLDS = 5
 # Lists that a fit looks at, spread evenly over the queries where there are more.
 MOST = 10_000
+# Queries as many as which the share of all functional relations weighs in that of each.
+_POOLED = 20
 # Lists whose probabilities are made to fall at once: each takes K² numbers.
 _BLOCK = 4096
 
@@ -39,11 +44,14 @@ class ListProbability:
         weights: of the ``FEATURES``, in their order (:func:`features`).
         relations: relation id → what it adds to the log odds, and what it adds besides where the
             tail-relation degree is 0. Relations without validation queries add nothing.
+        repeats: functional relation → chance that a query with a known answer has a held-out one,
+            a factor of the probabilities of such a query (:func:`repeat_shares`).
     """
 
     intercept: float
     weights: tuple[float, ...]
     relations: dict[int, tuple[float, float]]
+    repeats: dict[int, float] = field(default_factory=dict)
 
     def of(self, lists: Shortlists) -> Array:
         """(Q, K) probabilities, falling down each list; NaN at places without a candidate.
@@ -51,6 +59,9 @@ class ListProbability:
         Where the regression would rise down a list, the places concerned share their mean (least
         squares under a falling order), so that the number of true answers expected stays.
         """
+        factor = np.ones(len(lists.relations))
+        for relation, share in self.repeats.items():
+            factor[(lists.relations == relation) & (lists.known > 0)] = share
         offsets = np.zeros((2, int(lists.relations.max(initial=0)) + 1))
         for relation, added in self.relations.items():
             if relation < offsets.shape[1]:
@@ -61,13 +72,21 @@ class ListProbability:
         logits += plain[:, None] + zero[:, None] * (lists.degrees == 0)
         raw = np.where(lists.filled, sigmoid(logits), 0)
         blocks = [falling(raw[i : i + _BLOCK]) for i in range(0, len(raw), _BLOCK)]
-        return np.where(lists.filled, np.concatenate([*blocks, raw[:0]]), np.nan)
+        chances = factor[:, None] * np.concatenate([*blocks, raw[:0]])
+        return np.where(lists.filled, chances, np.nan)
 
     def of_entities(
-        self, kg: KnowledgeGraph, heads: Tensor, relations: Tensor, scores: Tensor
+        self,
+        kg: KnowledgeGraph,
+        heads: Tensor,
+        relations: Tensor,
+        scores: Tensor,
+        *,
+        candidates: Candidates,
     ) -> Array:
         """(Q, E) from the scores (Q, E) of Q queries; NaN for entities off the query's list."""
-        lists = shortlists(kg, kg.steering_index, heads, relations, scores)
+        known = kg.steering_index
+        lists = shortlists(kg, known, heads, relations, scores, candidates=candidates)
         found = np.full(scores.shape, np.nan)
         np.put_along_axis(found, lists.entities, self.of(lists), 1)
         return found
@@ -78,6 +97,7 @@ class ListProbability:
             "intercept": self.intercept,
             "weights": dict(zip(FEATURES, self.weights, strict=True)),
             "relations": {str(key): list(added) for key, added in self.relations.items()},
+            "repeats": {str(key): share for key, share in self.repeats.items()},
         }
 
     @classmethod
@@ -85,7 +105,8 @@ class ListProbability:
         """From :meth:`to_dict`."""
         relations = {int(key): (a, b) for key, (a, b) in values["relations"].items()}
         weights = tuple(values["weights"][name] for name in FEATURES)
-        return cls(values["intercept"], weights, relations)
+        repeats = {int(key): share for key, share in values["repeats"].items()}
+        return cls(values["intercept"], weights, relations, repeats)
 
 
 def features(lists: Shortlists) -> Array:
@@ -186,14 +207,38 @@ def fit_list_probability(lists: Shortlists, true: Array) -> ListProbability | No
     )
 
 
-def fit_on_validation(scorer: Scorer, kg: KnowledgeGraph) -> ListProbability | None:
+def fit_on_validation(
+    scorer: Scorer, kg: KnowledgeGraph, candidates: Candidates | None = None
+) -> ListProbability | None:
     """:func:`fit_list_probability` on the validation split; None where it is empty or too small.
 
-    It knows nothing of the test split.
+    It knows nothing of the test split. ``candidates`` None are the default of the graph.
     """
     if not len(kg.valid):
         return None
-    return fit_list_probability(*read_shortlists(scorer, kg, "valid"))
+    found = fit_list_probability(*read_shortlists(scorer, kg, "valid", candidates))
+    return None if found is None else replace(found, repeats=repeat_shares(kg))
+
+
+def repeat_shares(kg: KnowledgeGraph) -> dict[int, float]:
+    """For each functional relation: of its queries with an answer in training, the share that has
+    another one in validation.
+
+    Validation queries cannot tell: each has a held-out answer, and by a functional relation none in
+    training. The share of all functional relations together weighs in as 20 queries.
+    """
+    held = torch.cat([kg.valid, kg.reciprocate(kg.valid, kg.num_relations)])
+    fresh = held[~kg.train_index.contains(*held.unbind(1))]
+    rows = torch.unique(kg.train_index.locate(fresh[:, 0], fresh[:, 1]))
+    asked, chosen = kg.train_index.relations, functional(kg)
+    columns = (
+        asked.bincount(minlength=len(chosen)),
+        asked[rows[rows >= 0]].bincount(minlength=len(chosen)),
+    )
+    queries, again = (column[chosen].double() for column in columns)
+    pooled = (again.sum() + 0.5) / (queries.sum() + 1)
+    shares = (again + _POOLED * pooled) / (queries + _POOLED)
+    return dict(zip(chosen.nonzero()[:, 0].tolist(), shares.tolist(), strict=True))
 
 
 def cross_fitted(lists: Shortlists, true: Array) -> Array | None:

@@ -9,10 +9,11 @@ import torch
 from torch import Tensor
 
 from dglkgmix.errors import ConfigError, NumericError
+from dglkgmix.evaluation.candidates import Candidates
 from dglkgmix.evaluation.list_probability import ListProbability
 from dglkgmix.evaluation.scorer import Scorer
-from dglkgmix.evaluation.shortlist import candidates as candidates_of
 from dglkgmix.kg.degrees import DegreeBins
+from dglkgmix.kg.functional import SHARE, functional
 
 if TYPE_CHECKING:
     from dglkgmix.kg.graph import KnowledgeGraph
@@ -77,16 +78,22 @@ class Answer:
 
 @dataclass(frozen=True)
 class Prediction:
-    """Answers to a query, best first, and what speaks against trusting them."""
+    """Answers to a query, best first, and what speaks against trusting them.
+
+    ``functional``: the query's relation has one answer for nearly every entity
+    (:mod:`dglkgmix.kg.functional`).
+    """
 
     query: Query
     answers: list[Answer]
     warnings: list[str]
+    functional: bool = False
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values: query, asked, answers and warnings, as docs/json.md shows them."""
+        """Plain values: query, asked, functional, answers and warnings, as in docs/json.md."""
         values = asdict(self)
-        return {"query": values.pop("query"), "asked": self.query.asked, **values}
+        first = {"query": values.pop("query"), "asked": self.query.asked}
+        return first | {"functional": values.pop("functional"), **values}
 
 
 class Predictor:
@@ -97,6 +104,8 @@ class Predictor:
         scorer: the model.
         listed: the probability of ranked answers; None leaves it out.
         bins: of the degrees that come with every answer.
+        candidates: the entities that may answer, those that ``listed`` was fitted with; None is
+            the default of :meth:`~dglkgmix.evaluation.candidates.Candidates.of`.
     """
 
     def __init__(
@@ -105,8 +114,10 @@ class Predictor:
         scorer: Scorer,
         listed: ListProbability | None = None,
         bins: DegreeBins | None = None,
+        candidates: Candidates | None = None,
     ) -> None:
         self.kg, self.scorer, self.listed = kg, scorer, listed
+        self.candidates, self._functional = candidates or Candidates.of(kg), functional(kg)
         self.bins = bins or DegreeBins()
         self._trained = {
             "entity": torch.bincount(kg.edges[:, 2], minlength=kg.num_entities) > 0,
@@ -116,8 +127,7 @@ class Predictor:
     def predict(self, query: Query, *, top: int = 10, new_only: bool = False) -> Prediction:
         """The ``top`` best answers; with ``new_only``, of those that no split holds.
 
-        Equal scores come in the order of the vocabulary. Entities of a node type that the
-        relation's training triples never lead to are no candidates.
+        Equal scores come in the order of the vocabulary.
 
         Raises:
             UnknownNameError: a name that the graph lacks; the message lists close matches.
@@ -136,7 +146,15 @@ class Predictor:
         best = _best(scores, allowed & ~known if new_only else allowed, top)
         chances = self._probabilities(candidates, scores)[best]
         answers = self._answers(candidates, best, scores[best], known[best], chances)
-        return Prediction(query, answers, self._warnings(query))
+        is_functional = query.asked != "relation" and bool(self._functional[candidates.relations])
+        warnings = self._warnings(query)
+        if is_functional and known.any():
+            one = "tail" if query.asked == "tail" else "head"
+            warnings.append(
+                f"relation {query.relation!r} is functional here: in training at least {SHARE:.0%} "
+                f"of its queries have one {one}; the data hold this query's: another is unlikely"
+            )
+        return Prediction(query, answers, warnings, is_functional)
 
     def _candidates(self, query: Query) -> _Candidates:
         """The triples among which the query chooses, as the model is asked: tails are scored."""
@@ -171,10 +189,10 @@ class Predictor:
         return known
 
     def _allowed(self, candidates: _Candidates) -> Tensor:
-        """(C,) bool: of a node type that the relation leads to in training."""
+        """(C,) bool: may answer."""
         if candidates.asked == "relation":
             return torch.ones(len(candidates.relations), dtype=torch.bool)
-        return candidates_of(self.kg, candidates.relations)[0]
+        return self.candidates.mask(candidates.relations, 0, self.kg.num_entities)[0]
 
     def _answers(
         self,
@@ -207,7 +225,8 @@ class Predictor:
         if self.listed is None or candidates.asked == "relation":
             return torch.full((len(scores),), torch.nan)
         head = torch.tensor([candidates.head])
-        found = self.listed.of_entities(self.kg, head, candidates.relations, scores[None])
+        asked = self.kg, head, candidates.relations, scores[None]
+        found = self.listed.of_entities(*asked, candidates=self.candidates)
         return torch.from_numpy(found[0])
 
     def _warnings(self, query: Query) -> list[str]:

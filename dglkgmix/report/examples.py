@@ -47,7 +47,8 @@ class Example:
 def find_examples(subject: Subject, bins: DegreeBins) -> list[Example]:
     """An easy and a hard query of every bin that has any, in the order of the bins."""
     run = subject.run
-    predictor = Predictor(run.kg, ModelScorer(run.model), run.list_probability(), bins)
+    listed = run.list_probability()
+    predictor = Predictor(run.kg, ModelScorer(run.model), listed, bins, run.candidates)
     table = subject.table
     groups, ranks = bin_of(table, bins), table["rank"]
     found = []

@@ -20,7 +20,6 @@ from dglkgmix.evaluation.rank_split import rank_split
 from dglkgmix.evaluation.rank_table import RankTable
 from dglkgmix.evaluation.significance import mrr_intervals
 from dglkgmix.kg.degrees import DegreeBins
-from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.paths import readable
 from dglkgmix.runs.run import Run
 
@@ -129,6 +128,7 @@ def best_first(subjects: Sequence[Subject]) -> list[Subject]:
     return [best, *(s for s in subjects if s is not best)]
 
 
-def popularity_table(kg: KnowledgeGraph, split: str, block: int) -> RankTable:
-    """Ranks by degrees alone, the yardstick that a model must beat."""
-    return rank_split(PopularityScorer(kg), kg, split, block)
+def popularity_table(run: Run, split: str) -> RankTable:
+    """Ranks by degrees alone among the candidates of ``run``: what a model must be better than."""
+    scorer, block = PopularityScorer(run.kg), run.config.runtime.block
+    return rank_split(scorer, run.kg, split, block, candidates=run.candidates)

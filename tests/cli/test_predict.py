@@ -240,3 +240,10 @@ def test_a_run_without_an_encoder_is_asked_without_heavy_packages(run, run_pytho
         print(sorted(heavy & set(sys.modules)), file=sys.stderr)
     """
     assert run_python(code, run).stderr.splitlines()[-1] == "[]"
+
+
+def test_candidates_alone_answer(run):
+    """Nine training triples lead by *skip* to as many entities."""
+    query = ("--head", "e5", "--relation", "skip", "--top", 20)
+    assert len(call_json(predict, run, *query)["answers"]) == 13
+    assert len(call_json(predict, run, *query, "--candidates", "observed")["answers"]) == 9

@@ -6,13 +6,17 @@ from dglkgmix.cli.report import report
 from dglkgmix.errors import ConfigError
 from tests.cli.conftest import call
 
+rules = []
+
 
 @pytest.fixture
 def calls(monkeypatch):
     made = []
+    rules.clear()
 
     def write_report(runs, out, *, split, bins):
         made.append(([run.path for run in runs], split, bins.edges))
+        rules.extend(run.candidates.rule for run in runs)
         out.write_text("page")
 
     monkeypatch.setattr("dglkgmix.report.page.write_report", write_report)
@@ -24,6 +28,11 @@ def test_runs_go_to_one_page(calls, run, other, tmp_path):
     result = call(report, run, other, "--out", out, "--bins", "2,4")
     assert calls == [([run, other], "test", (2, 4))]
     assert result.stdout == f"Report: {out}\n"
+
+
+def test_candidates_are_those_of_every_run(calls, run, other, tmp_path):
+    call(report, run, other, "--out", tmp_path / "page.html", "--candidates", "typed")
+    assert rules == ["typed", "typed"]
 
 
 def test_an_existing_file_is_not_overwritten_by_chance(calls, run, tmp_path):

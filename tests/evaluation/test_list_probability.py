@@ -10,6 +10,7 @@ from sklearn.isotonic import isotonic_regression
 from sklearn.linear_model import LogisticRegression
 
 from dglkgmix.evaluation import list_probability
+from dglkgmix.evaluation.candidates import Candidates
 from dglkgmix.evaluation.list_probability import (
     FEATURES,
     FEWEST,
@@ -20,6 +21,7 @@ from dglkgmix.evaluation.list_probability import (
     features,
     fit_list_probability,
     fit_on_validation,
+    repeat_shares,
 )
 from dglkgmix.evaluation.shortlist import Shortlists
 from dglkgmix.kg.graph import KnowledgeGraph
@@ -201,8 +203,38 @@ def test_entities_off_the_list_have_none(toy_rows, monkeypatch):
         scores[0, kg.entities.id(name)] = score
     fitted = ListProbability(0.0, (1.0, *(0.0,) * (len(FEATURES) - 1)), {})
     head, relation = torch.tensor([kg.entities.id("b")]), torch.tensor([kg.relations.id("likes")])
-    found = fitted.of_entities(kg, head, relation, scores)[0]
+    found = fitted.of_entities(kg, head, relation, scores, candidates=Candidates.of(kg))[0]
     by_name = {name: found[kg.entities.id(name)] for name in wanted}
     assert by_name["d"] == pytest.approx(plain.sigmoid(2.0))
     assert by_name["lone"] == pytest.approx(plain.sigmoid(1.0))
     assert np.isnan([by_name["a"], by_name["c"], by_name["b"]]).all()
+
+
+def functional_graph(again=()):
+    """30 towns lie in one country each (functional); validation has more countries for some."""
+    rows = [(town, 0, 30 + town % 3) for town in range(30)]
+    return KnowledgeGraph.from_arrays(rows, [*again, (5, 0, 35 - 3)], entities=33, relations=1)
+
+
+@pytest.mark.parametrize(
+    ("again", "expected"),
+    [
+        ((), 0.5 / 31),  # (5, 0, 32) is a training fact: no other one
+        (((0, 0, 31), (1, 0, 30), (1, 0, 32)), 2.5 / 31),  # two queries with another
+    ],
+)
+def test_how_often_a_functional_query_has_another_answer(again, expected):
+    """Of 30 queries, and one relation: its own share, pooled with itself."""
+    found = repeat_shares(functional_graph(again))
+    count = round(expected * 31 - 0.5)
+    assert found == {0: pytest.approx((count + 20 * expected) / 50)}
+
+
+def test_a_functional_query_with_a_known_answer_takes_that_share_of_its_probability():
+    kg = functional_graph()
+    fitted = ListProbability(0.0, (0.0,) * len(FEATURES), {}, {0: 0.02})
+    heads, scores = torch.tensor([0, 31]), torch.zeros(2, 33)
+    relations = torch.zeros(2, dtype=torch.long)
+    found = fitted.of_entities(kg, heads, relations, scores, candidates=Candidates.of(kg))
+    assert np.nanmax(found, axis=1) == pytest.approx([0.5 * 0.02, 0.5])
+    assert ListProbability.from_dict(fitted.to_dict()) == fitted
