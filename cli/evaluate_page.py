@@ -38,6 +38,8 @@ def page(
         f"{printable(subject.title)}: {subject.split} split, {queries // 2:,} triples, "
         "both directions, filtered"
     )
+    if found["candidates"]["rule"] not in (None, "all"):
+        title += f", candidates: {found['candidates']['rule']}"
     ends = {f"{end} asked for": group for end, group in found["directions"].items()}
     by_bin = [["", *_headings(), "ECE"]]
     for name, label in zip(bins.names, bin_labels(bins), strict=True):

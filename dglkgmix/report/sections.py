@@ -86,6 +86,12 @@ def results_section(
         "Filtered ranks over both directions. AMRI is 1 for perfect ranks and 0 for chance. "
         f"“{tables.YARDSTICK}” ranks answers by how often training has them with the relation."
     )
+    among = subjects[0].account["candidates"]
+    if among["rule"] != "all":
+        note += (
+            f" Candidates: {among['rule']}; {among['missed']:,} answers "
+            f"({tables.percent(among['share'])}) are none and have the last rank."
+        )
     blocks: tuple[Block, ...] = (
         *(Text(f"Warning: {s.run.warning}") for s in subjects if not s.run.finished),
         Grid(tables.overall_table(subjects, yardstick), note),

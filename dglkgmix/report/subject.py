@@ -11,6 +11,7 @@ from typing import Any
 from dglkgmix.config.classes import title
 from dglkgmix.errors import DataError
 from dglkgmix.evaluation.calibration import reliability
+from dglkgmix.evaluation.candidates import Candidates
 from dglkgmix.evaluation.distances import embedding_distances
 from dglkgmix.evaluation.model_scorer import ModelScorer
 from dglkgmix.evaluation.negatives import labelled_scores
@@ -20,6 +21,7 @@ from dglkgmix.evaluation.rank_split import rank_split
 from dglkgmix.evaluation.rank_table import RankTable
 from dglkgmix.evaluation.significance import mrr_intervals
 from dglkgmix.kg.degrees import DegreeBins
+from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.paths import readable
 from dglkgmix.runs.run import Run
 
@@ -128,7 +130,8 @@ def best_first(subjects: Sequence[Subject]) -> list[Subject]:
     return [best, *(s for s in subjects if s is not best)]
 
 
-def popularity_table(run: Run, split: str) -> RankTable:
-    """Ranks by degrees alone among the candidates of ``run``: what a model must be better than."""
-    scorer, block = PopularityScorer(run.kg), run.config.runtime.block
-    return rank_split(scorer, run.kg, split, block, candidates=run.candidates)
+def popularity_table(
+    kg: KnowledgeGraph, split: str, block: int, candidates: Candidates | None = None
+) -> RankTable:
+    """Ranks by degrees alone, the yardstick that a model must beat."""
+    return rank_split(PopularityScorer(kg), kg, split, block, candidates=candidates)
