@@ -1,28 +1,36 @@
 """Do the probabilities of ranked answers hold, and those against a random candidate?
 
-    python -m bench.shortlist RUN...
+    python -m bench.shortlist RUN... [--candidates RULE...]
 
 Of the first ten answers of each test query: the error over 15 bands of equal width and the Brier
 score, with Platt scaling against random false triples ("random") and with the probability of a
 ranked answer ("list"), fitted on validation queries alike. "floor" is the mean error that the same
 number of answers would show if each were true with exactly its listed probability; "AP" the mean
 average precision within a query, of the ranking and of the order by listed probability.
+
+Then over the queries of all splits, most of which have no fact in test: how many true answers the
+probabilities of the first ten add up to, and how many test facts are among them; "uncorrected"
+without the share of functional queries that have another answer. With --candidates also the ranks.
 """
 
 from __future__ import annotations
 
 import argparse
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from dglkgmix.evaluation.list_account import ListedAnswers
-from dglkgmix.evaluation.list_probability import fit_on_validation
+from dglkgmix.evaluation.candidates import RULES
+from dglkgmix.evaluation.list_account import SHOWN, ListedAnswers
+from dglkgmix.evaluation.list_probability import ListProbability, fit_on_validation
+from dglkgmix.evaluation.metrics import by_bin, overall
 from dglkgmix.evaluation.model_scorer import ModelScorer
 from dglkgmix.evaluation.shortlist import read_shortlists
 from dglkgmix.kg.degrees import DegreeBins
+from dglkgmix.kg.functional import functional
 from dglkgmix.runs.run import Run
 
 DRAWS = 200
@@ -32,18 +40,29 @@ def main() -> None:
     """Print the rows of the table, one a run and bin."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("runs", nargs="+", type=Path)
-    print("| run | bin | answers | true | ECE random | list | floor | Brier/base random | list |")
-    print("|---|---|---|---|---|---|---|---|---|")
-    for path in parser.parse_args().runs:
-        _report(Run.open(path))
+    parser.add_argument("--candidates", nargs="*", default=[None], choices=RULES)
+    options = parser.parse_args()
+    print("| run | candidates | MRR | zero | low | missed | mean candidates |")
+    print("|---|---|---|---|---|---|---|")
+    for path, rule in product(options.runs, options.candidates):
+        _report(Run.open(path).among(rule))
 
 
 def _report(run: Run) -> None:
     scorer, platt = ModelScorer(run.model), run.calibration()
-    fitted = fit_on_validation(scorer, run.kg)
+    fitted = fit_on_validation(scorer, run.kg, run.candidates)
     if platt is None or fitted is None:
         raise SystemExit(f"{run.path}: too few validation triples")
-    lists, true = read_shortlists(scorer, run.kg, "test")
+    table = run.rank_table("test")
+    bins = by_bin(table, DegreeBins())
+    figures = [overall(table)["mrr"], bins["zero"]["mrr"], bins["low"]["mrr"]]
+    cells = [*(f"{value:.4f}" for value in figures), f"{table['missed'].mean():.1%}"]
+    print(
+        f"| {run.name} | {table.rule} | {' | '.join(cells)} | {table['candidates'].mean():,.0f} |"
+    )
+    print("\n| run | bin | answers | true | ECE random | list | floor | Brier/base random | list |")
+    print("|---|---|---|---|---|---|---|---|---|")
+    lists, true = read_shortlists(scorer, run.kg, "test", run.candidates)
     probability, chance = fitted.of(lists), platt.probability(lists.scores)
     after = ListedAnswers.of(lists, true, probability)
     before = ListedAnswers.of(lists, true, chance)
@@ -60,6 +79,26 @@ def _report(run: Run) -> None:
             )
     order = _average_precision(lists.scores, true), _average_precision(probability, true)
     print(f"\nAP {order[0]:.4f} by rank, {order[1]:.4f} by probability\n")
+    _whole_graph(run, scorer, fitted)
+
+
+def _whole_graph(run: Run, scorer: ModelScorer, fitted: ListProbability) -> None:
+    kg = run.kg
+    lists, true = read_shortlists(scorer, kg, "test", run.candidates, asked=kg.known_index)
+    shown = lists.filled & (np.arange(true.shape[1]) < SHOWN)
+    sums = [
+        np.where(shown, np.nan_to_num(fit.of(lists)), 0).sum(1)
+        for fit in (replace(fitted, repeats={}), fitted)
+    ]
+    one, known = functional(kg).numpy()[lists.relations], lists.known > 0
+    groups = {"functional, known": one & known, "other, known": ~one & known, "none known": ~known}
+    print(
+        "| run | queries | number | uncorrected | expected | in test |\n|---|---|---|---|---|---|"
+    )
+    for name, rows in groups.items():
+        cells = (rows.sum(), sums[0][rows].sum(), sums[1][rows].sum(), (true & shown)[rows].sum())
+        print(f"| {run.name} | {name} | {' | '.join(f'{cell:,.0f}' for cell in cells)} |")
+    print()
 
 
 def _floor(answers: ListedAnswers, rows: Any) -> float:

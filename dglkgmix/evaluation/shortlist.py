@@ -75,30 +75,36 @@ def shortlists(
 
 
 def read_shortlists(
-    scorer: Scorer, kg: KnowledgeGraph, split: str, candidates: Candidates | None = None
+    scorer: Scorer,
+    kg: KnowledgeGraph,
+    split: str,
+    candidates: Candidates | None = None,
+    asked: TripleIndex | None = None,
 ) -> tuple[Shortlists, Array]:
     """The list of each distinct query of a split, and which candidates the split holds.
 
     Training facts are left out; for the test split validation facts, too. So a candidate of the
     validation split counts as wrong where only the test split has it. ``candidates`` None are the
-    default of :meth:`~dglkgmix.evaluation.candidates.Candidates.of`.
+    default of :meth:`~dglkgmix.evaluation.candidates.Candidates.of`. The queries of ``asked`` take
+    the place of the split's.
 
     Returns:
         The lists of the Q queries, and (Q, K) bool.
     """
     held = kg.index_of(kg.split(split))
+    asked = asked or held
     known = kg.train_index if split == "valid" else kg.steering_index
     among = candidates or Candidates.of(kg)
     size = max(1, min(RUN, BLOCK // kg.num_entities))
     parts = []
-    blocks = (torch.split(column, size) for column in (held.heads, held.relations))
+    blocks = (torch.split(column, size) for column in (asked.heads, asked.relations))
     for heads, relations in zip(*blocks, strict=True):
         scores = scorer.scores(scorer.query(heads, relations), 0, kg.num_entities)
         parts.append(shortlists(kg, known, heads, relations, scores, candidates=among))
     columns = zip(*(vars(part).values() for part in parts), strict=True)
     lists = Shortlists(*map(np.concatenate, columns))
     entities = torch.from_numpy(lists.entities)
-    true = held.contains(held.heads[:, None], held.relations[:, None], entities).numpy()
+    true = held.contains(asked.heads[:, None], asked.relations[:, None], entities).numpy()
     return lists, true & lists.filled
 
 
