@@ -112,6 +112,8 @@ class Candidates:
 
     def mask(self, relations: Tensor, start: int, stop: int) -> Tensor:
         """(B, stop - start) bool: which entities of a slice are candidates of (B,) relations."""
+        if self.everything:
+            return torch.ones(len(relations), stop - start, dtype=torch.bool)
         return self.allowed[relations][:, self.classes[start:stop]]
 
     def contain(self, relations: Tensor, entities: Tensor) -> Tensor:

@@ -1,7 +1,7 @@
 """The probability of a ranked answer (method, Probability of a ranked answer).
 
 A logistic regression on what is seen of an answer in its list, fitted on validation queries, and
-then made to fall down each list.
+then made to fall down each list, but for answers whose one head is known.
 """
 
 from __future__ import annotations
@@ -29,8 +29,9 @@ FEWEST = 50
 FOLDS = 5
 # Lists that a fit looks at, spread evenly over the queries where there are more.
 MOST = 10_000
-# Queries as many as which the share of all functional relations weighs in that of each.
-_POOLED = 20
+# Least share of a relation's heads with one tail from which a query with a known answer is taken to
+# have no other, but for a share; and as how many queries that of all such relations weighs in.
+_MOSTLY, _POOLED = 0.8, 20
 # Lists whose probabilities are made to fall at once: each takes K² numbers.
 _BLOCK = 4096
 
@@ -44,24 +45,28 @@ class ListProbability:
         weights: of the ``FEATURES``, in their order (:func:`features`).
         relations: relation id → what it adds to the log odds, and what it adds besides where the
             tail-relation degree is 0. Relations without validation queries add nothing.
-        repeats: functional relation → chance that a query with a known answer has a held-out one,
-            a factor of the probabilities of such a query (:func:`repeat_shares`).
+        repeats: relation by which most heads have one tail → chance that a query with a known
+            answer has a held-out one, a factor of such a query's probabilities
+            (:func:`repeat_shares`).
+        one_head: relations by which nearly every answer has one head
+            (:func:`dglkgmix.kg.functional.functional`). Answers that training has a head for come
+            after the others of their list.
     """
 
     intercept: float
     weights: tuple[float, ...]
     relations: dict[int, tuple[float, float]]
     repeats: dict[int, float] = field(default_factory=dict)
+    one_head: tuple[int, ...] = ()
 
     def of(self, lists: Shortlists) -> Array:
         """(Q, K) probabilities, falling down each list; NaN at places without a candidate.
 
+        Answers by a relation of ``one_head`` that training has a head for stand last here.
+
         Where the regression would rise down a list, the places concerned share their mean (least
         squares under a falling order), so that the number of true answers expected stays.
         """
-        factor = np.ones(len(lists.relations))
-        for relation, share in self.repeats.items():
-            factor[(lists.relations == relation) & (lists.known > 0)] = share
         offsets = np.zeros((2, int(lists.relations.max(initial=0)) + 1))
         for relation, added in self.relations.items():
             if relation < offsets.shape[1]:
@@ -70,10 +75,15 @@ class ListProbability:
         x = features(lists)
         logits = self.intercept + x @ np.array(self.weights)
         logits += plain[:, None] + zero[:, None] * (lists.degrees == 0)
-        raw = np.where(lists.filled, sigmoid(logits), 0)
+        has_head = np.isin(lists.relations, self.one_head)[:, None] & (lists.degrees > 0)
+        order = np.argsort(has_head + 2 * ~lists.filled, axis=1, kind="stable")
+        raw = np.take_along_axis(np.where(lists.filled, sigmoid(logits), 0), order, 1)
         blocks = [falling(raw[i : i + _BLOCK]) for i in range(0, len(raw), _BLOCK)]
-        chances = factor[:, None] * np.concatenate([*blocks, raw[:0]])
-        return np.where(lists.filled, chances, np.nan)
+        found = np.empty_like(raw)
+        np.put_along_axis(found, order, np.concatenate([*blocks, raw[:0]]), 1)
+        for relation, share in self.repeats.items():
+            found[(lists.relations == relation) & (lists.known > 0)] *= share
+        return np.where(lists.filled, found, np.nan)
 
     def of_entities(
         self,
@@ -98,6 +108,7 @@ class ListProbability:
             "weights": dict(zip(FEATURES, self.weights, strict=True)),
             "relations": {str(key): list(added) for key, added in self.relations.items()},
             "repeats": {str(key): share for key, share in self.repeats.items()},
+            "one_head": list(self.one_head),
         }
 
     @classmethod
@@ -106,7 +117,8 @@ class ListProbability:
         relations = {int(key): (a, b) for key, (a, b) in values["relations"].items()}
         weights = tuple(values["weights"][name] for name in FEATURES)
         repeats = {int(key): share for key, share in values["repeats"].items()}
-        return cls(values["intercept"], weights, relations, repeats)
+        one_head = tuple(values["one_head"])
+        return cls(values["intercept"], weights, relations, repeats, one_head)
 
 
 def features(lists: Shortlists) -> Array:
@@ -217,20 +229,24 @@ def fit_on_validation(
     if not len(kg.valid):
         return None
     found = fit_list_probability(*read_shortlists(scorer, kg, "valid", candidates))
-    return None if found is None else replace(found, repeats=repeat_shares(kg))
+    if found is None:
+        return None
+    one_head = functional(kg).roll(kg.num_relations).nonzero()[:, 0].tolist()
+    return replace(found, repeats=repeat_shares(kg), one_head=tuple(one_head))
 
 
 def repeat_shares(kg: KnowledgeGraph) -> dict[int, float]:
-    """For each functional relation: of its queries with an answer in training, the share that has
-    another one in validation.
+    """For each relation by which 80 % of the heads or more have one tail: of its queries with an
+    answer in training, the share that has another one in validation.
 
-    Validation queries cannot tell: each has a held-out answer, and by a functional relation none in
-    training. The share of all functional relations together weighs in as 20 queries.
+    The lists of validation queries cannot tell it: each of these queries has a held-out answer, and
+    few by such a relation have one in training. The share over all these relations weighs in as 20
+    queries.
     """
     held = torch.cat([kg.valid, kg.reciprocate(kg.valid, kg.num_relations)])
     fresh = held[~kg.train_index.contains(*held.unbind(1))]
     rows = torch.unique(kg.train_index.locate(fresh[:, 0], fresh[:, 1]))
-    asked, chosen = kg.train_index.relations, functional(kg)
+    asked, chosen = kg.train_index.relations, functional(kg, _MOSTLY)
     columns = (
         asked.bincount(minlength=len(chosen)),
         asked[rows[rows >= 0]].bincount(minlength=len(chosen)),

@@ -14,8 +14,8 @@ from dglkgmix.kg.degrees import Graph
 HEADS, SHARE = 20, 0.95
 
 
-def functional(kg: Graph) -> Tensor:
-    """(2R,) bool: relations with ``HEADS`` or more in training, ``SHARE`` of them with one tail.
+def functional(kg: Graph, share: float = SHARE) -> Tensor:
+    """(2R,) bool: relations with ``HEADS`` or more in training, a ``share`` of them with one tail.
 
     A reciprocal relation that is functional makes its original inverse functional.
     """
@@ -23,4 +23,4 @@ def functional(kg: Graph) -> Tensor:
     slots, size = kg.degrees.pair_keys // kg.num_entities, 2 * kg.num_relations
     heads = slots.bincount(minlength=size)
     single = slots[kg.degrees.pair_degrees == 1].bincount(minlength=size)
-    return ((heads >= HEADS) & (single >= SHARE * heads)).roll(kg.num_relations)
+    return ((heads >= HEADS) & (single >= share * heads)).roll(kg.num_relations)

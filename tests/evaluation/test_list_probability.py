@@ -232,9 +232,31 @@ def test_how_often_a_functional_query_has_another_answer(again, expected):
 
 def test_a_functional_query_with_a_known_answer_takes_that_share_of_its_probability():
     kg = functional_graph()
-    fitted = ListProbability(0.0, (0.0,) * len(FEATURES), {}, {0: 0.02})
+    fitted = ListProbability(0.0, (0.0,) * len(FEATURES), {}, {0: 0.02}, (1,))
     heads, scores = torch.tensor([0, 31]), torch.zeros(2, 33)
     relations = torch.zeros(2, dtype=torch.long)
     found = fitted.of_entities(kg, heads, relations, scores, candidates=Candidates.of(kg))
     assert np.nanmax(found, axis=1) == pytest.approx([0.5 * 0.02, 0.5])
     assert ListProbability.from_dict(fitted.to_dict()) == fitted
+
+
+@pytest.mark.parametrize("one_head", [(), (0,)])
+def test_an_answer_whose_one_head_is_known_stands_behind_those_without(one_head):
+    """Four places, the last one empty: degrees 3, 1 and 0, log odds −2, −1 and 2, which rise.
+
+    By a relation of one head the third place is the first, and the others share their mean.
+    """
+    lists = Shortlists(
+        relations=np.array([0]),
+        known=np.array([0]),
+        entities=np.arange(4)[None],
+        scores=np.array([[2.0, 1, -2, -np.inf]]),
+        degrees=np.array([[3, 1, 0, 0]]),
+    )
+    weights = tuple(-float(name == "score") for name in FEATURES)
+    found = ListProbability(0.0, weights, {}, one_head=one_head).of(lists)[0]
+    first, second, third = (plain.sigmoid(x) for x in (-2.0, -1.0, 2.0))
+    mean, rest = (first + second + third) / 3, (first + second) / 2
+    expected = [rest, rest, third] if one_head else [mean] * 3
+    assert found[:3] == pytest.approx(expected)
+    assert np.isnan(found[3])

@@ -21,6 +21,11 @@ def test_nineteen_of_twenty_heads_have_one_tail(heads, second, expected):
     assert functional(graph(heads, second)).tolist() == [expected, False]
 
 
+def test_another_share():
+    assert functional(graph(20, 5), 0.75).tolist() == [True, False]
+    assert functional(graph(20, 5), 0.8).tolist() == [False, False]
+
+
 def test_an_inverse_functional_relation_and_copies_of_a_triple():
     rows = [(50, 0, i) for i in range(20)] * 2
     assert functional(KnowledgeGraph.from_arrays(rows, entities=51)).tolist() == [False, True]
