@@ -10,7 +10,7 @@ average precision within a query, of the ranking and of the order by listed prob
 
 Then over the queries of all splits, most of which have no fact in test: how many true answers the
 probabilities of the first ten add up to, and how many test facts are among them; "mostly one" are
-relations by which most heads have one tail, "uncorrected" is without their share of queries with
+relations by which most heads have one tail; "uncorrected" is without their share of queries with
 another one.
 """
 
