@@ -8,10 +8,9 @@ ranked answer ("list"), fitted on validation queries alike. "floor" is the mean 
 number of answers would show if each were true with exactly its listed probability; "AP" the mean
 average precision within a query, of the ranking and of the order by listed probability.
 
-Then over the queries of all splits, most of which have no fact in test: how many true answers the
-probabilities of the first ten add up to, and how many test facts are among them; "mostly one" are
-relations by which most heads have one tail; "uncorrected" is without their share of queries with
-another one.
+Then over the queries of all splits, most of which have no fact in test: what the probabilities of
+the first ten add up to, without and with the share of queries with a known answer that have another
+where most heads have one tail; times that share everywhere; and the test facts among them.
 """
 
 from __future__ import annotations
@@ -85,19 +84,21 @@ def _report(run: Run) -> None:
 def _whole_graph(run: Run, scorer: ModelScorer, fitted: ListProbability) -> None:
     kg = run.kg
     lists, true = read_shortlists(scorer, kg, "test", run.candidates, asked=kg.known_index)
-    shown = lists.filled & (np.arange(true.shape[1]) < SHOWN)
-    sums = [
+    shown, known = lists.filled & (np.arange(true.shape[1]) < SHOWN), lists.known > 0
+    before, after = (
         np.where(shown, np.nan_to_num(fit.of(lists)), 0).sum(1)
-        for fit in (replace(fitted, repeats={}), fitted)
-    ]
-    one, known = np.isin(lists.relations, [*fitted.repeats]), lists.known > 0
-    groups = {"mostly one, known": one & known, "other, known": ~one & known, "none known": ~known}
-    print(
-        "| run | queries | number | uncorrected | expected | in test |\n|---|---|---|---|---|---|"
+        for fit in (replace(fitted, one_tail=()), fitted)
     )
+    another = [fitted.another(relation) for relation in lists.relations.tolist()]
+    share = np.where(known, [1.0 if value is None else value for value in another], 1)
+    one = np.isin(lists.relations, fitted.one_tail)
+    groups = {"one tail, known": one & known, "other, known": ~one & known, "none known": ~known}
+    print("| run | queries | number | without shares | probability | times another | in test |")
+    print("|---|---|---|---|---|---|---|")
     for name, rows in groups.items():
-        cells = (rows.sum(), sums[0][rows].sum(), sums[1][rows].sum(), (true & shown)[rows].sum())
-        print(f"| {run.name} | {name} | {' | '.join(f'{cell:,.0f}' for cell in cells)} |")
+        sums = [rows.sum(), *(x[rows].sum() for x in (before, after, after * share))]
+        cells = [f"{cell:,.0f}" for cell in (*sums, (true & shown)[rows].sum())]
+        print(f"| {run.name} | {name} | {' | '.join(cells)} |")
     print()
 
 

@@ -239,6 +239,8 @@ def _page(prediction: Prediction) -> str:
             ]
         )
     note = f"\n\n{_BOUND}" if any(a.probability is not None for a in prediction.answers) else ""
+    if note and prediction.another is not None:
+        note += f";\n  of such queries with a known answer {100 * prediction.another:.1f} % do"
     return f"{title}\n\n{aligned(rows, right=(0, 2, 3, 4))}{note}"
 
 

@@ -30,7 +30,7 @@ FOLDS = 5
 # Lists that a fit looks at, spread evenly over the queries where there are more.
 MOST = 10_000
 # Least share of a relation's heads with one tail from which a query with a known answer is taken to
-# have no other, but for a share; and as how many queries that of all such relations weighs in.
+# have no other, but for a share; and as how many queries the share of all relations weighs in.
 _MOSTLY, _POOLED = 0.8, 20
 # Lists whose probabilities are made to fall at once: each takes K² numbers.
 _BLOCK = 4096
@@ -45,9 +45,10 @@ class ListProbability:
         weights: of the ``FEATURES``, in their order (:func:`features`).
         relations: relation id → what it adds to the log odds, and what it adds besides where the
             tail-relation degree is 0. Relations without validation queries add nothing.
-        repeats: relation by which most heads have one tail → chance that a query with a known
-            answer has a held-out one, a factor of such a query's probabilities
+        repeats: relation → share of its queries with a known answer that have a held-out one
             (:func:`repeat_shares`).
+        one_tail: relations by which most heads have one tail: their share is a factor of the
+            probabilities of a query with a known answer.
         one_head: relations by which nearly every answer has one head
             (:func:`dglkgmix.kg.functional.functional`). Answers that training has a head for come
             after the others of their list.
@@ -57,6 +58,7 @@ class ListProbability:
     weights: tuple[float, ...]
     relations: dict[int, tuple[float, float]]
     repeats: dict[int, float] = field(default_factory=dict)
+    one_tail: tuple[int, ...] = ()
     one_head: tuple[int, ...] = ()
 
     def of(self, lists: Shortlists) -> Array:
@@ -81,9 +83,17 @@ class ListProbability:
         blocks = [falling(raw[i : i + _BLOCK]) for i in range(0, len(raw), _BLOCK)]
         found = np.empty_like(raw)
         np.put_along_axis(found, order, np.concatenate([*blocks, raw[:0]]), 1)
-        for relation, share in self.repeats.items():
-            found[(lists.relations == relation) & (lists.known > 0)] *= share
+        for relation in self.one_tail:
+            found[(lists.relations == relation) & (lists.known > 0)] *= self.repeats[relation]
         return np.where(lists.filled, found, np.nan)
+
+    def another(self, relation: int) -> float | None:
+        """The share in ``repeats`` that :meth:`of` does not multiply by; None where it does.
+
+        Over all queries of the relation with a known answer, most of which lack none, the chance of
+        an answer is its probability times this.
+        """
+        return None if relation in self.one_tail else self.repeats.get(relation)
 
     def of_entities(
         self,
@@ -108,6 +118,7 @@ class ListProbability:
             "weights": dict(zip(FEATURES, self.weights, strict=True)),
             "relations": {str(key): list(added) for key, added in self.relations.items()},
             "repeats": {str(key): share for key, share in self.repeats.items()},
+            "one_tail": list(self.one_tail),
             "one_head": list(self.one_head),
         }
 
@@ -117,8 +128,8 @@ class ListProbability:
         relations = {int(key): (a, b) for key, (a, b) in values["relations"].items()}
         weights = tuple(values["weights"][name] for name in FEATURES)
         repeats = {int(key): share for key, share in values["repeats"].items()}
-        one_head = tuple(values["one_head"])
-        return cls(values["intercept"], weights, relations, repeats, one_head)
+        kinds = tuple(values["one_tail"]), tuple(values["one_head"])
+        return cls(values["intercept"], weights, relations, repeats, *kinds)
 
 
 def features(lists: Shortlists) -> Array:
@@ -231,30 +242,37 @@ def fit_on_validation(
     found = fit_list_probability(*read_shortlists(scorer, kg, "valid", candidates))
     if found is None:
         return None
-    one_head = functional(kg).roll(kg.num_relations).nonzero()[:, 0].tolist()
-    return replace(found, repeats=repeat_shares(kg), one_head=tuple(one_head))
+    one_tail = functional(kg, _MOSTLY)
+    return replace(
+        found,
+        repeats=repeat_shares(kg, one_tail),
+        one_tail=tuple(one_tail.nonzero()[:, 0].tolist()),
+        one_head=tuple(functional(kg).roll(kg.num_relations).nonzero()[:, 0].tolist()),
+    )
 
 
-def repeat_shares(kg: KnowledgeGraph) -> dict[int, float]:
-    """For each relation by which 80 % of the heads or more have one tail: of its queries with an
-    answer in training, the share that has another one in validation.
+def repeat_shares(kg: KnowledgeGraph, one_tail: Tensor) -> dict[int, float]:
+    """For each relation: of its queries with an answer in training, the share that has another one
+    in validation.
 
-    The lists of validation queries cannot tell it: each of these queries has a held-out answer, and
-    few by such a relation have one in training. The share over all these relations weighs in as 20
-    queries.
+    The lists of validation queries cannot tell it: each of these queries has a held-out answer.
+
+    Args:
+        kg: the graph.
+        one_tail: (2R,) bool, relations by which most heads have one tail. The share over all these
+            weighs in that of each as 20 queries, and so does that over all others in theirs.
     """
     held = torch.cat([kg.valid, kg.reciprocate(kg.valid, kg.num_relations)])
     fresh = held[~kg.train_index.contains(*held.unbind(1))]
     rows = torch.unique(kg.train_index.locate(fresh[:, 0], fresh[:, 1]))
-    asked, chosen = kg.train_index.relations, functional(kg, _MOSTLY)
-    columns = (
-        asked.bincount(minlength=len(chosen)),
-        asked[rows[rows >= 0]].bincount(minlength=len(chosen)),
-    )
-    queries, again = (column[chosen].double() for column in columns)
-    pooled = (again.sum() + 0.5) / (queries.sum() + 1)
-    shares = (again + _POOLED * pooled) / (queries + _POOLED)
-    return dict(zip(chosen.nonzero()[:, 0].tolist(), shares.tolist(), strict=True))
+    asked, size = kg.train_index.relations, len(one_tail)
+    queries = asked.bincount(minlength=size).double()
+    again = asked[rows[rows >= 0]].bincount(minlength=size).double()
+    shares = torch.zeros_like(queries)
+    for kind in (one_tail, ~one_tail):
+        pooled = (again[kind].sum() + 0.5) / (queries[kind].sum() + 1)
+        shares[kind] = (again[kind] + _POOLED * pooled) / (queries[kind] + _POOLED)
+    return {r: float(shares[r]) for r in queries.nonzero()[:, 0].tolist()}
 
 
 def cross_fitted(lists: Shortlists, true: Array) -> Array | None:

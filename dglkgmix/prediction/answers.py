@@ -81,19 +81,23 @@ class Prediction:
     """Answers to a query, best first, and what speaks against trusting them.
 
     ``functional``: the query's relation has one answer for nearly every entity
-    (:mod:`dglkgmix.kg.functional`).
+    (:mod:`dglkgmix.kg.functional`). ``another``: of the relation's queries with an answer in
+    training, the share that has another one in validation; the probabilities presume that this
+    query is one. None where train and valid hold no answer to it, where the probabilities count the
+    share in, and where there are none.
     """
 
     query: Query
     answers: list[Answer]
     warnings: list[str]
     functional: bool = False
+    another: float | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values: query, asked, functional, answers and warnings, as in docs/json.md."""
+        """Plain values: as docs/json.md shows them."""
         values = asdict(self)
         first = {"query": values.pop("query"), "asked": self.query.asked}
-        return first | {"functional": values.pop("functional"), **values}
+        return first | {key: values.pop(key) for key in ("functional", "another")} | values
 
 
 class Predictor:
@@ -154,7 +158,12 @@ class Predictor:
                 f"relation {query.relation!r} is functional here: in training at least {SHARE:.0%} "
                 f"of its queries have one {one}; the data hold this query's: another is unlikely"
             )
-        return Prediction(query, answers, warnings, is_functional)
+        another = None
+        if self.listed is not None and query.asked != "relation":
+            asked = torch.tensor([candidates.head]), candidates.relations
+            if len(self.kg.steering_index.tails_of(*asked)[1]):
+                another = self.listed.another(int(candidates.relations))
+        return Prediction(query, answers, warnings, is_functional, another)
 
     def _candidates(self, query: Query) -> _Candidates:
         """The triples among which the query chooses, as the model is asked: tails are scored."""

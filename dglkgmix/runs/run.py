@@ -205,7 +205,7 @@ class Run:
         """
         if self.finished and self._is_default and "shortlist" in self.metrics:
             stored = self.metrics["shortlist"]
-            if stored is None or "one_head" in stored:
+            if stored is None or "one_tail" in stored:
                 return None if stored is None else ListProbability.from_dict(stored)
         return fit_on_validation(ModelScorer(self.model), self.kg, self.candidates)
 

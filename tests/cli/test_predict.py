@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import csv
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -240,6 +241,14 @@ def test_a_run_without_an_encoder_is_asked_without_heavy_packages(run, run_pytho
         print(sorted(heavy & set(sys.modules)), file=sys.stderr)
     """
     assert run_python(code, run).stderr.splitlines()[-1] == "[]"
+
+
+def test_the_share_of_queries_with_another_answer_is_told(run, listed, monkeypatch):
+    skip = Run.open(run).kg.relations.id("skip")
+    counted = replace(listed, repeats={skip: 0.125})
+    monkeypatch.setattr(Run, "list_probability", lambda self: counted)
+    page = call(predict, run, "--head", "e2", "--relation", "skip").stdout
+    assert page.endswith("lacks an answer;\n  of such queries with a known answer 12.5 % do\n")
 
 
 def test_candidates_alone_answer(run):

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 import torch
 
@@ -194,3 +196,15 @@ def test_candidates_alone_answer(toy, scorer):
     predictor = Predictor(toy, scorer, candidates=Candidates.of(toy, "observed"))
     assert names(predictor.predict(Query("a", "likes"))) == ["c", "b"]
     assert len(predictor.predict(Query(head="a", tail="d")).answers) == 3
+
+
+def test_the_share_of_queries_with_another_answer(toy, scorer):
+    """(a, likes) has two answers in training, (lone, likes) none."""
+    likes = toy.relations.id("likes")
+    listed = replace(HALF, repeats={likes: 0.25})
+    found = Predictor(toy, scorer, listed).predict(Query("a", "likes"))
+    assert found.another == found.to_dict()["another"] == 0.25
+    assert Predictor(toy, scorer, listed).predict(Query("lone", "likes")).another is None
+    assert Predictor(toy, scorer).predict(Query("a", "likes")).another is None
+    counted = replace(listed, one_tail=(likes,))
+    assert Predictor(toy, scorer, counted).predict(Query("a", "likes")).another is None
