@@ -269,3 +269,12 @@ def test_an_answer_whose_one_head_is_known_stands_behind_those_without(one_head)
     expected = [rest, rest, third] if one_head else [mean] * 3
     assert found[:3] == pytest.approx(expected)
     assert np.isnan(found[3])
+
+
+def test_a_fit_knows_relations_of_one_tail_and_of_one_head(monkeypatch):
+    """A town lies in one country: asked for towns, an answer has one head."""
+    monkeypatch.setattr(list_probability, "FEWEST", 1)
+    kg = functional_graph([(0, 0, 31)])
+    fitted = fit_on_validation(TableScorer(torch.zeros(2, 33, 33)), kg)
+    assert (fitted.one_tail, fitted.one_head) == ((0,), (1,))
+    assert fitted.repeats == repeat_shares(kg, torch.tensor([True, False]))
