@@ -120,8 +120,11 @@ def evaluate(run: Path | None, *, as_json: bool, **options: Any) -> None:
 
 def _warn_of_missed(candidates: dict[str, Any], queries: int) -> None:
     if candidates["missed"]:
+        share = (
+            f"{candidates['missed']:,} of {queries:,} answers ({100 * candidates['share']:.1f} %)"
+        )
         click.echo(
-            f"Warning: {candidates['missed']:,} of {queries:,} answers ({candidates['share']:.1%}) "
-            f"are no candidates ({candidates['rule']}): their rank is the last one of all entities",
+            f"Warning: {share} are no candidates ({candidates['rule']}): "
+            "their rank is the last one of all entities",
             err=True,
         )

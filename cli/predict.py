@@ -80,7 +80,8 @@ def predict(
     Each answer comes with the model's score; the probability that it is true, if the query lacks
     an answer: a lower bound, fitted on validation queries, where facts that nobody recorded count
     as wrong, and only for the first 20 answers that train and valid do not hold; and its degree:
-    how many training triples lead to it by the relation.
+    how many training triples lead to it by the relation. Where train and valid hold an answer to
+    the query, a line says how often such a query lacks another one.
     """
     from dglkgmix.kg.degrees import DegreeBins
     from dglkgmix.prediction.answers import Query
@@ -212,9 +213,6 @@ def _write(out: Path, predictions: list[Prediction], numbers: list[int]) -> None
     )
 
 
-_BOUND = "  probability: a lower bound, if the query lacks an answer"
-
-
 def _page(prediction: Prediction) -> str:
     from dglkgmix.kg.degrees import readable
 
@@ -238,9 +236,13 @@ def _page(prediction: Prediction) -> str:
                 ", ".join(remarks),
             ]
         )
-    note = f"\n\n{_BOUND}" if any(a.probability is not None for a in prediction.answers) else ""
-    if note and prediction.another is not None:
-        note += f";\n  of such queries with a known answer {100 * prediction.another:.1f} % do"
+    note = ""
+    if any(a.probability is not None for a in prediction.answers):
+        note = "\n\n  probability: a lower bound"
+        if prediction.another is not None:
+            share = f"{100 * prediction.another:.1f} %"
+            note += ", if the query lacks an answer;\n"
+            note += f"  of the relation's queries with a known answer {share} do"
     return f"{title}\n\n{aligned(rows, right=(0, 2, 3, 4))}{note}"
 
 

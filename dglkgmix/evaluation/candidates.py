@@ -172,7 +172,7 @@ def read_types(
     if unknown:
         names = [f"{where}: {kg.entities.unknown(n)}" for n, where in [*unknown.items()][:_SHOWN]]
         more = [f"and {len(unknown) - _SHOWN:,} more"] * (len(unknown) > _SHOWN)
-        title = f"{path}: {len(unknown):,} names are no entities of the graph"
+        title = f"{path}: entities that the graph lacks: {len(unknown):,}"
         raise DataError("\n  ".join([title, *names, *more]))
     lacking = [name for i, name in enumerate(kg.entities) if i not in found]
     if lacking:

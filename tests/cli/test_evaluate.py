@@ -207,7 +207,7 @@ def test_ranks_among_observed_candidates_and_who_is_missed(run, ring_folder, tmp
     zero = int((table["tail_relation"] == 0).sum())
     found = json.loads(result.stdout)
     assert found["candidates"] == {"rule": "observed", "missed": zero, "share": zero / 10}
-    told = f"Warning: {zero} of 10 answers ({zero / 10:.1%}) are no candidates (observed)"
+    told = f"Warning: {zero} of 10 answers ({10 * zero:.1f} %) are no candidates (observed)"
     assert told in result.stderr
     assert found["bins"]["zero"]["hits@10"] == 0
     assert max(table["rank"]) <= kg.num_entities

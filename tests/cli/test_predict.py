@@ -228,7 +228,7 @@ def test_too_few_validation_triples_give_no_probabilities_and_a_warning(run):
 def test_a_run_with_probabilities_is_not_warned_of(run):
     result = call(predict, run, "--head", "e2", "--relation", "next")
     assert result.stderr == ""
-    assert result.stdout.endswith("probability: a lower bound, if the query lacks an answer\n")
+    assert result.stdout.endswith("probability: a lower bound\n")
 
 
 def test_a_run_without_an_encoder_is_asked_without_heavy_packages(run, run_python):
@@ -248,7 +248,9 @@ def test_the_share_of_queries_with_another_answer_is_told(run, listed, monkeypat
     counted = replace(listed, repeats={skip: 0.125})
     monkeypatch.setattr(Run, "list_probability", lambda self: counted)
     page = call(predict, run, "--head", "e2", "--relation", "skip").stdout
-    assert page.endswith("lacks an answer;\n  of such queries with a known answer 12.5 % do\n")
+    assert page.endswith(
+        "lacks an answer;\n  of the relation's queries with a known answer 12.5 % do\n"
+    )
 
 
 def test_candidates_alone_answer(run):

@@ -119,7 +119,7 @@ def test_types_of_a_file(write):
     ("text", "message"),
     [
         ("entity,type\nx,a\ny,a\n", r"1 of 3 entities have no type, first 'z'"),
-        ("entity,type\nx,a\ny,a\nz,a\nyy,b\n", r"(?s)1 names .*:5: unknown entity 'yy'.*'y'"),
+        ("entity,type\nx,a\ny,a\nz,a\nyy,b\n", r"(?s)graph lacks: 1.*:5: unknown entity 'yy'.*'y'"),
         ("entity,type\nx,\n", ":2: the type is empty"),
         ("entity,kind\nx,a\n", "column 'type' is missing"),
     ],
