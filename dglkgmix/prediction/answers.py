@@ -155,8 +155,9 @@ class Predictor:
         if is_functional and known.any():
             one = "tail" if query.asked == "tail" else "head"
             warnings.append(
-                f"relation {query.relation!r} is functional here: at least {100 * SHARE:.0f} % of its "
-                f"queries have one {one} in training. The data hold this query's: another is unlikely"
+                f"relation {query.relation!r} is functional here: at least {100 * SHARE:.0f} % of "
+                f"its queries have one {one} in training. The data hold this query's: another is "
+                "unlikely"
             )
         another = None
         if self.listed is not None and query.asked != "relation":
