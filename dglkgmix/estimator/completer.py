@@ -15,21 +15,14 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from dglkgmix.errors import ConfigError, DataError, UnknownNameError
 from dglkgmix.estimator import ranks as ranking
-from dglkgmix.estimator.columns import (
-    ROLES,
-    Array,
-    Names,
-    as_weights,
-    split_columns,
-    with_tails,
-)
-from dglkgmix.estimator.holdout import hold_out
+from dglkgmix.estimator.columns import ROLES, Array, Names, as_weights, split_columns, with_tails
 from dglkgmix.estimator.options import constructor, from_config, to_config
 from dglkgmix.estimator.packed import PackedRun
 from dglkgmix.evaluation.candidates import Candidates
 from dglkgmix.evaluation.model_scorer import ModelScorer
 from dglkgmix.evaluation.ranking import BLOCK, RUN
 from dglkgmix.kg.graph import KnowledgeGraph
+from dglkgmix.kg.splits import assign_parts
 from dglkgmix.runs.run import Run
 from dglkgmix.training.launch import train
 from dglkgmix.training.progress import make_progress
@@ -110,7 +103,9 @@ class KGCompleter(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.classes_ = Names.of(columns[0], columns[2], what="entities").values
         self.relations_ = Names.of(columns[1], what="relations").values
         triples = self._ids(columns)
-        kept, held = hold_out(triples, self.validation)
+        # A seed of its own: runs of several training seeds must hold out the same triples.
+        part = assign_parts(triples, (1 - self.validation, self.validation, 0.0), seed=0)
+        kept, held = part == 0, part == 1
         kg = KnowledgeGraph.from_arrays(
             triples[kept],
             triples[held],

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 
 from dglkgmix.cli.export import export
@@ -33,7 +31,3 @@ def test_a_run_is_never_overwritten(run):
     with pytest.raises(ConfigError, match="is a run folder"):
         call(export, run, "--out", run, "--overwrite")
     assert (run / "entities.parquet").read_bytes() == before
-
-
-def test_help_has_an_example():
-    assert "Example: dglkgmix export" in call(export, "--help").stdout

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import csv
 import json
 from dataclasses import replace
@@ -95,17 +93,6 @@ def test_one_query_can_be_written_to_a_file(run, tmp_path):
     call(predict, run, *query, "--out", out)
     (line,) = out.read_text().splitlines()
     assert json.loads(line) == call_json(predict, run, *query)
-
-
-def test_answers_replace_a_file_only_on_request(run, tmp_path):
-    out = tmp_path / "answers.csv"
-    out.write_text("mine")
-    asked = ("--head", "e2", "--relation", "next", "--out", out)
-    with pytest.raises(ConfigError, match=r"--out .* exists; .*--overwrite"):
-        call(predict, run, *asked)
-    assert out.read_text() == "mine"
-    call(predict, run, *asked, "--overwrite")
-    assert out.read_text().startswith("query,head")
 
 
 def test_a_wrong_name_in_a_file_is_told_with_its_line(run, tmp_path):
@@ -208,10 +195,6 @@ def test_nothing_left_is_said(make_run):
     full = make_run("full", "training.batch_size=2", rows=rows | {"test": [("b", "r", "b")]})
     page = call(predict, full, "--head", "a", "--relation", "r", "--new-only").stdout
     assert page == "a · r · ?\n\n  no answers left\n"
-
-
-def test_help_has_an_example():
-    assert "Example: dglkgmix predict" in call(predict, "--help").stdout
 
 
 def test_too_few_validation_triples_give_no_probabilities_and_a_warning(run):

@@ -39,6 +39,15 @@ def test_fitted_attributes(fitted: KGCompleter, triples: Array) -> None:
     assert fitted.run_.config.model.decoder == "distmult"
 
 
+def test_mirrors_are_held_out_together(fitted: KGCompleter) -> None:
+    """Case 51: borders are there in both directions."""
+    kg = fitted.run_.kg
+    train = {tuple(row) for row in kg.train.tolist()}
+    held = [row for row in kg.valid.tolist() if kg.relations[row[1]] == "borders"]
+    assert len(held) > 0
+    assert not any((t, r, h) in train for h, r, t in held)
+
+
 def test_scores_are_the_models(fitted: KGCompleter) -> None:
     queries = [["country 3", "borders"], ["country 1", "language"]]
     tables = dict(fitted.run_.model.encoder.named_parameters())
