@@ -171,6 +171,11 @@ def printable(text: str) -> str:
     return "".join(_shown(character) for character in text)
 
 
+def one_line(name: str) -> str:
+    """The name as :func:`printable` shows it, its line ends as escapes, too."""
+    return printable(name).replace("\n", "\\n")
+
+
 def _shown(character: str) -> str:
     control = unicodedata.category(character) in ("Cc", "Cs", "Zl", "Zp") and character != "\n"
     if control or character in BIDIRECTIONAL:

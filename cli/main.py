@@ -31,6 +31,7 @@ COMMANDS = {
     "compare": "dglkgmix.cli.compare:compare",
     "report": "dglkgmix.cli.report:report",
     "predict": "dglkgmix.cli.predict:predict",
+    "neighbours": "dglkgmix.cli.neighbours:neighbours",
     "export": "dglkgmix.cli.export:export",
     "experiment": "dglkgmix.cli.experiment:experiment",
     "tune": "dglkgmix.cli.tune:tune",

@@ -12,11 +12,13 @@ from dglkgmix.cli.common import (
     candidate_options,
     emit_json,
     json_option,
+    one_line,
     open_run,
     printable,
     trust_option,
 )
 from dglkgmix.cli.outputs import IN, IN_FILE, OUT_FILE, check_new, overwrite_option
+from dglkgmix.cli.why_page import why_page
 from dglkgmix.errors import ConfigError, UnknownNameError
 
 if TYPE_CHECKING:
@@ -35,6 +37,12 @@ if TYPE_CHECKING:
 @click.option("--tail", metavar="NAME", help="The triple's tail.")
 @click.option("--top", type=click.IntRange(min=1), default=10, help="Number of answers.")
 @click.option("--new-only", is_flag=True, help="Leave out triples that the data hold already.")
+@click.option(
+    "--why",
+    is_flag=True,
+    help="Show training facts, paths and neighbours of the first 3 answers; in --json and .jsonl "
+    "of all.",
+)
 @click.option(
     "--queries",
     type=IN_FILE,
@@ -66,6 +74,7 @@ def predict(
     tail: str | None,
     top: int,
     new_only: bool,
+    why: bool,
     queries: Path | None,
     skip_unknown: bool,
     out: Path | None,
@@ -95,6 +104,7 @@ def predict(
         "bins": DegreeBins.parse(bins),
         "candidates": candidates,
         "types": types,
+        "why": why,
     }
     if queries is not None:
         wanted = {"top": top, "new_only": new_only}
@@ -175,17 +185,21 @@ def _tell_unknown(path: Path, unknown: dict[str, list[str]], share: str, *, skip
 
 
 def _predictor(
-    path: Path, out: Path | None, *, bins: DegreeBins, **choice: Any
+    path: Path, out: Path | None, *, bins: DegreeBins, why: bool, **choice: Any
 ) -> tuple[Predictor, ReadOptions]:
     """What answers, and how the run's names were read."""
     from dglkgmix.evaluation.list_probability import FEWEST
     from dglkgmix.evaluation.model_scorer import ModelScorer
+    from dglkgmix.evaluation.neighbours import Neighbours
     from dglkgmix.kg.options import ReadOptions
     from dglkgmix.prediction.answers import Predictor
     from dglkgmix.prediction.files import check_ending
+    from dglkgmix.prediction.why import Explainer
 
     if out is not None:
         check_ending(out)
+        if why and out.suffix != ".jsonl":
+            raise ConfigError(f"--why has no use with {out.suffix} files: write .jsonl")
     run = open_run(path, **choice)
     listed = run.list_probability()
     if listed is None:
@@ -194,7 +208,12 @@ def _predictor(
             "first answers of their queries",
             err=True,
         )
-    predictor = Predictor(run.kg, ModelScorer(run.model), listed, bins, run.candidates)
+    scorer = ModelScorer(run.model)
+    explainer = None
+    if why:
+        explainer = Explainer(run.kg, Neighbours(run.kg, run.model, scorer.vectors))
+    asked = run.kg, scorer, listed, bins, explainer
+    predictor = Predictor(*asked, candidates=run.candidates)
     return predictor, ReadOptions(**run.config.data.reading)
 
 
@@ -218,7 +237,7 @@ def _page(prediction: Prediction) -> str:
 
     query = prediction.query
     parts = [query.given.get(role, "?") for role in ("head", "relation", "tail")]
-    title = " · ".join(_one_line(part) for part in parts)
+    title = " · ".join(one_line(part) for part in parts)
     if not prediction.answers:
         return f"{title}\n\n  no answers left"
     rows = [["", query.asked, "score", "probability", "degree", "bin", ""]]
@@ -228,7 +247,7 @@ def _page(prediction: Prediction) -> str:
         rows.append(
             [
                 str(place),
-                _one_line(answer.name),
+                one_line(answer.name),
                 f"{answer.score:.4f}",
                 chance,
                 f"{answer.degree:,}",
@@ -243,8 +262,5 @@ def _page(prediction: Prediction) -> str:
             share = f"{100 * prediction.another:.1f} %"
             note += ", if the query lacks an answer;\n"
             note += f"  of the relation's queries with a known answer {share} do"
-    return f"{title}\n\n{aligned(rows, right=(0, 2, 3, 4))}{note}"
-
-
-def _one_line(name: str) -> str:
-    return printable(name).replace("\n", "\\n")
+    why = f"\n\n{why_page(prediction)}" if prediction.answers[0].why is not None else ""
+    return f"{title}\n\n{aligned(rows, right=(0, 2, 3, 4))}{note}{why}"

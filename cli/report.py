@@ -30,6 +30,13 @@ from dglkgmix.cli.outputs import IN, OUT_FILE, check_new, overwrite_option
 @click.option("--split", type=click.Choice(["test", "valid"]), default="test", help="What to rank.")
 @click.option("--bins", default="1,10,50", metavar="A,B,…", help="Edges of the degree bins.")
 @candidate_options
+@click.option(
+    "--map",
+    "projection",
+    type=click.Choice(["pca", "tsne"]),
+    default="pca",
+    help="How the map of the entities is made; t-SNE takes longer.",
+)
 @overwrite_option("an existing file")
 @metric_option
 @trust_option
@@ -41,6 +48,7 @@ def report(
     bins: str,
     candidates: str | None,
     types: Path | None,
+    projection: str,
     overwrite: bool,
 ) -> None:
     """Write a page about RUNS: data, bias, results by degree, tests, examples, settings.
@@ -53,5 +61,5 @@ def report(
 
     check_new(out, "--out", overwrite=overwrite)
     opened = [open_run(run, candidates, types) for run in runs]
-    write_report(opened, out, split=split, bins=DegreeBins.parse(bins))
+    write_report(opened, out, split=split, bins=DegreeBins.parse(bins), projection=projection)
     click.echo(printable(f"Report: {out}"))

@@ -17,6 +17,7 @@ from dglkgmix.kg.functional import SHARE, functional
 
 if TYPE_CHECKING:
     from dglkgmix.kg.graph import KnowledgeGraph
+    from dglkgmix.prediction.why import Explainer, Why
 
 
 @dataclass(frozen=True)
@@ -65,6 +66,7 @@ class Answer:
         bin: of the degree.
         known: whether train, valid or test hold the triple.
         trained: whether training triples hold the name at all.
+        why: what training holds that speaks for it, where an ``Explainer`` was asked.
     """
 
     name: str
@@ -74,6 +76,7 @@ class Answer:
     bin: str
     known: bool
     trained: bool
+    why: Why | None = None
 
 
 @dataclass(frozen=True)
@@ -108,6 +111,7 @@ class Predictor:
         scorer: the model.
         listed: the probability of ranked answers; None leaves it out.
         bins: of the degrees that come with every answer.
+        explainer: adds ``why`` to every answer; None leaves it out.
         candidates: the entities that may answer, those that ``listed`` was fitted with; None is
             the default of :meth:`~dglkgmix.evaluation.candidates.Candidates.of`.
     """
@@ -118,9 +122,11 @@ class Predictor:
         scorer: Scorer,
         listed: ListProbability | None = None,
         bins: DegreeBins | None = None,
+        explainer: Explainer | None = None,
+        *,
         candidates: Candidates | None = None,
     ) -> None:
-        self.kg, self.scorer, self.listed = kg, scorer, listed
+        self.kg, self.scorer, self.listed, self.explainer = kg, scorer, listed, explainer
         self.candidates, self._functional = candidates or Candidates.of(kg), functional(kg)
         self.bins = bins or DegreeBins()
         self._trained = {
@@ -164,7 +170,8 @@ class Predictor:
             asked = torch.tensor([candidates.head]), candidates.relations
             if len(self.kg.steering_index.tails_of(*asked)[1]):
                 another = self.listed.another(int(candidates.relations))
-        return Prediction(query, answers, warnings, is_functional, another)
+        found = Prediction(query, answers, warnings, is_functional, another)
+        return found if self.explainer is None else self.explainer.explain(found)
 
     def _candidates(self, query: Query) -> _Candidates:
         """The triples among which the query chooses, as the model is asked: tails are scored."""

@@ -15,6 +15,7 @@ from dglkgmix.errors import ConfigError, DataError
 from dglkgmix.files import write_atomic
 from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.kg.readers_text import DIALECTS, read_table
+from dglkgmix.kg.vocabulary import safe_in_spreadsheets
 from dglkgmix.paths import path_of
 from dglkgmix.prediction.answers import Prediction, Query
 
@@ -26,8 +27,6 @@ COLUMNS = (
 # Unknown names that a message lists.
 MOST_SHOWN = 10
 ENDINGS = (".csv", ".tsv", ".jsonl", ".parquet")
-# What makes a spreadsheet take a cell for a formula.
-FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 def read_queries(path: str | Path) -> list[tuple[str, Query]]:
@@ -128,13 +127,10 @@ def _csv(table: list[dict[str, Any]]) -> bytes:
     text = io.StringIO()
     writer = csv.DictWriter(text, COLUMNS, lineterminator="\n")
     writer.writeheader()
-    writer.writerows({key: _harmless(value) for key, value in row.items()} for row in table)
+    for row in table:
+        safe = safe_in_spreadsheets
+        writer.writerow({k: safe(v) if isinstance(v, str) else v for k, v in row.items()})
     return text.getvalue().encode()
-
-
-def _harmless(value: Any) -> Any:
-    is_formula = isinstance(value, str) and value.startswith(FORMULA)
-    return f"'{value}" if is_formula else value
 
 
 def _tsv(table: list[dict[str, Any]], path: Path) -> bytes:

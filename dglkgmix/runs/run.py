@@ -18,6 +18,7 @@ from dglkgmix.evaluation.assessment import fit_calibration
 from dglkgmix.evaluation.candidates import Candidates, read_types
 from dglkgmix.evaluation.list_probability import ListProbability, fit_on_validation
 from dglkgmix.evaluation.model_scorer import ModelScorer
+from dglkgmix.evaluation.neighbours import Neighbour, Neighbours
 from dglkgmix.evaluation.platt import Platt
 from dglkgmix.evaluation.rank_split import rank_split
 from dglkgmix.evaluation.rank_table import RankTable
@@ -208,6 +209,16 @@ class Run:
             if stored is None or "one_tail" in stored:
                 return None if stored is None else ListProbability.from_dict(stored)
         return fit_on_validation(ModelScorer(self.model), self.kg, self.candidates)
+
+    def neighbours(self, name: str, top: int = 10, *, relation: bool = False) -> list[Neighbour]:
+        """The entities nearest to the entity ``name``, or relations to the relation.
+
+        Raises:
+            UnknownNameError: a name that the graph lacks; the message lists close matches.
+            ConfigError: ``top`` is below 1.
+            NumericError: a vector is not finite.
+        """
+        return Neighbours(self.kg, self.model).of(name, top, relation=relation)
 
     def account(self, split: str = "test", bins: DegreeBins | None = None) -> dict[str, Any]:
         """What ``dglkgmix evaluate --json`` prints of ``split``."""

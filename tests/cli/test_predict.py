@@ -1,13 +1,15 @@
 import csv
 import json
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 import pytest
 
 from dglkgmix.cli.predict import predict
 from dglkgmix.errors import ConfigError, DataError, UnknownNameError
 from dglkgmix.evaluation.model_scorer import ModelScorer
+from dglkgmix.evaluation.neighbours import Neighbours
 from dglkgmix.prediction.answers import Predictor, Query
+from dglkgmix.prediction.why import Explainer
 from dglkgmix.runs.run import Run
 from tests.cli.conftest import FORMULA, RED, call, call_json
 
@@ -60,6 +62,18 @@ def test_the_page_is_aligned_and_no_name_steers_the_terminal(run):
     known = next(row for row in rows if FORMULA in row)
     assert known.endswith("known")
     assert next(row for row in rows if "lone" in row).endswith("untrained")
+
+
+def test_why_is_shown_of_the_first_answers_and_stored_of_all(run, tmp_path):
+    query = ("--head", "e2", "--relation", "skip", "--top", 4, "--why")
+    found = call_json(predict, run, *query)
+    kg, model = Run.open(run).kg, Run.open(run).model
+    explainer = Explainer(kg, Neighbours(kg, model))
+    for answer in found["answers"]:
+        assert answer["why"] == asdict(explainer.why(Query("e2", "skip"), answer["name"]))
+    assert call(predict, run, *query).stdout.count("shortest paths:") == 3
+    call(predict, run, *query, "--out", tmp_path / "a.jsonl")
+    assert json.loads((tmp_path / "a.jsonl").read_text()) == found
 
 
 def test_an_untrained_name_is_answered_with_a_warning(run):
@@ -178,6 +192,10 @@ def test_names_are_read_as_the_runs_own(make_run):
         (("--queries", "q.csv", "--out", "q.csv"), "would replace the queries"),
         (("--head", "e2", "--tail", "e3", "--out", "a.xlsx"), r"a\.xlsx: answers are written to"),
         (("--head", "e2", "--tail", "e3", "--out", "a.csv", "--json"), "choose one"),
+        (
+            ("--head", "e2", "--tail", "e3", "--out", "a.csv", "--why"),
+            r"--why has no use with \.csv",
+        ),
     ],
 )
 def test_options_that_do_not_fit_together(run, arguments, message):

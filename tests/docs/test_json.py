@@ -102,8 +102,9 @@ COMMANDS = {
     "dglkgmix evaluate RUN --json 2": f"evaluate run --by {' --by '.join(KINDS)} --json",
     "dglkgmix compare RUN_A RUN_B --json": "compare run run --json",
     "dglkgmix predict RUN --head NAME --relation NAME --json": (
-        "predict run --head a --relation likes --json"
+        "predict run --head a --relation likes --why --json"
     ),
+    "dglkgmix neighbours RUN NAME --json": "neighbours run a --json",
     "dglkgmix experiment FILE --dry-run --json": "experiment grid.toml --dry-run --json",
     "dglkgmix tune SOURCE --space FILE --out DIR --json": (
         "tune toy --space space.toml --trials 1 --out search --quiet --json"

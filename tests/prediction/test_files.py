@@ -92,7 +92,7 @@ def test_a_line_of_json_is_a_query(tmp_path, predictions):
     write_answers(tmp_path / "answers.jsonl", [*predictions, Prediction(Query("a", "r"), [], [])])
     lines = (tmp_path / "answers.jsonl").read_text(encoding="utf-8").splitlines()
     first, second, empty = map(json.loads, lines)
-    shared = {"degree": 3, "bin": "low", "known": True, "trained": False}
+    shared = {"degree": 3, "bin": "low", "known": True, "trained": False, "why": None}
     assert first == {
         "query": {"head": "a", "relation": "r", "tail": None},
         "asked": "tail",
