@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import shlex
 import sys
 import unicodedata
 from collections.abc import Callable, Mapping
@@ -125,6 +126,21 @@ def warn_of_mirrors(kg: KnowledgeGraph) -> None:
 
     for warning in mirror_warnings(kg):
         click.echo(f"Warning: {printable(warning)}", err=True)
+
+
+def warn_of_alike(kg: KnowledgeGraph, source: str) -> None:
+    """Says on stderr how many names differ in case, outer white space or Unicode form alone."""
+    counts = {
+        kind: sum(map(len, names.alike()))
+        for kind, names in (("entities", kg.entities), ("relations", kg.relations))
+    }
+    if any(counts.values()):
+        named = " and ".join(f"{count:,} {kind}" for kind, count in counts.items() if count)
+        click.echo(
+            f"Warning: {named} are alike but for case, space or Unicode form: "
+            f"`dglkgmix data info {printable(shlex.quote(source))}` shows which",
+            err=True,
+        )
 
 
 def json_option(command: Callable[..., T]) -> Callable[..., T]:

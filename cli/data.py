@@ -161,7 +161,11 @@ def _alike_lines(alike: Mapping[str, list[list[str]]]) -> Iterator[str]:
             ]
             further = ["  …"] if len(groups) > _EXAMPLES else []
             yield "\n".join(
-                [f"Alike {kind} (--strip --normalize nfc joins all but case)", *lines, *further]
+                [
+                    f"Similar names of {kind} (--strip --normalize nfc joins all but case)",
+                    *lines,
+                    *further,
+                ]
             )
 
 

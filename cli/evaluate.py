@@ -114,8 +114,14 @@ def evaluate(run: Path | None, *, as_json: bool, **options: Any) -> None:
         emit_json(found | ({"by": groups} if groups else {}))
         return
     from dglkgmix.cli.evaluate_page import page
+    from dglkgmix.evaluation.metrics import by_bin
+    from dglkgmix.evaluation.popularity import PopularityScorer
+    from dglkgmix.evaluation.rank_split import rank_split
 
-    click.echo(page(subject, found, bins, groups))
+    scorer = PopularityScorer(subject.kg)
+    asked = scorer, subject.kg, subject.split, options["block"]
+    popular = rank_split(*asked, candidates=subject.candidates)
+    click.echo(page(subject, found, bins, groups, by_bin(popular, bins)))
 
 
 def _warn_of_missed(candidates: dict[str, Any], queries: int) -> None:

@@ -30,9 +30,15 @@ EMPTY = "–"
 
 
 def page(
-    subject: Subject, found: Mapping[str, Any], bins: DegreeBins, groups: Mapping[str, Any]
+    subject: Subject,
+    found: Mapping[str, Any],
+    bins: DegreeBins,
+    groups: Mapping[str, Any],
+    popular: Mapping[str, Any],
 ) -> str:
-    """The whole text."""
+    """The whole text; ``popular`` holds the figures by bin of ranking by popularity alone."""
+    from dglkgmix.evaluation.popularity import better_bins
+
     queries = found["overall"]["queries"]
     title = (
         f"{printable(subject.title)}: {subject.split} split, {queries // 2:,} triples, "
@@ -42,14 +48,17 @@ def page(
         title += f", candidates: {found['candidates']['rule']}"
     ends = {f"{end} asked for": group for end, group in found["directions"].items()}
     by_bin = [["", *_headings(), "ECE"]]
+    below = better_bins(popular, found["bins"])
     for name, label in zip(bins.names, bin_labels(bins), strict=True):
-        by_bin.append([label, *_cells(found["bins"][name]), number(found["ece"][name])])
+        mark = f"{label} *" if name in below else label
+        by_bin.append([mark, *_cells(found["bins"][name]), number(found["ece"][name])])
     by_bin.append(["all", *_cells(found["overall"]), number(found["ece"]["overall"])])
     parts = [
         title,
         _table({"overall": found["overall"]} | ends),
         "By tail-relation degree of the answer; ECE: distance of mean σ(score) from Hits@10\n"
-        + aligned(by_bin),
+        + aligned(by_bin)
+        + (f"\n  * MRR of ranking by popularity alone: {_named(below)}" if below else ""),
     ]
     if found["shortlist"] is not None:
         listed = dict(zip(bin_labels(bins), found["shortlist"]["bins"].values(), strict=True))
@@ -85,6 +94,10 @@ def bin_labels(bins: DegreeBins) -> list[str]:
         return shown
     width = max(map(len, bins.names))
     return [f"{n.ljust(width)} {i}" for n, i in zip(bins.names, shown, strict=True)]
+
+
+def _named(figures: Mapping[str, float]) -> str:
+    return ", ".join(f"{printable(name)} {number(value)}" for name, value in figures.items())
 
 
 def _listed(groups: Mapping[str, Mapping[str, Any]]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -232,6 +233,9 @@ def _write(out: Path, predictions: list[Prediction], numbers: list[int]) -> None
     )
 
 
+_SHARED = "  probabilities never rise down the list: neighbours that break this share their mean"
+
+
 def _page(prediction: Prediction) -> str:
     from dglkgmix.kg.degrees import readable
 
@@ -256,11 +260,14 @@ def _page(prediction: Prediction) -> str:
             ]
         )
     note = ""
-    if any(a.probability is not None for a in prediction.answers):
+    chances = [a.probability for a in prediction.answers if a.probability is not None]
+    if chances:
         note = "\n\n  probability: a lower bound"
         if prediction.another is not None:
             share = f"{100 * prediction.another:.1f} %"
             note += ", if the query lacks an answer;\n"
             note += f"  of the relation's queries with a known answer {share} do"
+    if any(a == b for a, b in pairwise(chances)):
+        note += f"\n{_SHARED}"
     why = f"\n\n{why_page(prediction)}" if prediction.answers[0].why is not None else ""
     return f"{title}\n\n{aligned(rows, right=(0, 2, 3, 4))}{note}{why}"

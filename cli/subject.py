@@ -34,7 +34,6 @@ class Model:
         ranks: of a split, by name.
         platt: the scaling as stored, or None where there is nothing to fit it on.
         listed: the probability of ranked answers, likewise.
-        candidates: those of the ranks; None is the graph's default.
         sigmoid_is_probability: whether the plain σ(score) can be read as one.
     """
 
@@ -42,7 +41,6 @@ class Model:
     ranks: Callable[[str], RankTable]
     platt: Callable[[], Platt | None]
     listed: Callable[[], ListProbability | None]
-    candidates: Candidates | None
     sigmoid_is_probability: bool
 
 
@@ -55,6 +53,7 @@ class Subject:
     table: RankTable
     split: str
     reading: ReadOptions
+    candidates: Candidates
     model: Model | None = None
 
     def calibration(
@@ -89,8 +88,7 @@ class Subject:
         fitted = None if self.model is None else self.model.listed()
         if self.model is None or fitted is None:
             return None
-        model = self.model
-        return listed_answers(model.scorer, self.kg, self.split, fitted, model.candidates)
+        return listed_answers(self.model.scorer, self.kg, self.split, fitted, self.candidates)
 
     def _platt(self, model: Model, fit_false: Path | None) -> Platt | None:
         from dglkgmix.evaluation.assessment import fit_calibration
@@ -143,14 +141,13 @@ def _run(path: Path, options: Options) -> Subject:
         ranks=run.rank_table,
         platt=run.calibration,
         listed=run.list_probability,
-        candidates=run.candidates,
         sigmoid_is_probability=run.config.sigmoid_is_probability,
     )
     if options["block"] is not None:  # asked for: rank anew
         model.ranks = _ranker(scorer, run.kg, options, run.candidates)
     reading = ReadOptions(**run.config.data.reading)
     table = model.ranks(options["split"])
-    return Subject(str(path), run.kg, table, options["split"], reading, model)
+    return Subject(str(path), run.kg, table, options["split"], reading, run.candidates, model)
 
 
 def _foreign(path: Path, options: Options) -> Subject:
@@ -161,7 +158,7 @@ def _foreign(path: Path, options: Options) -> Subject:
     kg, reading = _data(options, "--ranks")
     candidates = _candidates(options, kg, reading)
     table = read_ranks(path, kg, options["split"], reading, candidates)
-    return Subject(str(path), kg, table, options["split"], reading)
+    return Subject(str(path), kg, table, options["split"], reading, candidates)
 
 
 def _baseline(options: Options) -> Subject:
@@ -178,11 +175,11 @@ def _baseline(options: Options) -> Subject:
         ranks=ranks,
         platt=lambda: fit_calibration(scorer, kg, ranks("valid")),
         listed=lambda: fit_on_validation(scorer, kg, candidates),
-        candidates=candidates,
         sigmoid_is_probability=False,
     )
     title = f"{options['baseline']} on {options['data']}"
-    return Subject(title, kg, ranks(options["split"]), options["split"], reading, model)
+    table = ranks(options["split"])
+    return Subject(title, kg, table, options["split"], reading, candidates, model)
 
 
 def _ranker(

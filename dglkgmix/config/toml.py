@@ -49,12 +49,18 @@ def load(path: str | Path, base: Config | None = None) -> Config:
     return loads(read_utf8(path), base, where=str(path))
 
 
-def dumps(config: Config) -> str:
-    """Write ``config`` as TOML that :func:`loads` reads back to an equal value."""
-    tables = {table: [f"[{table}]"] for table in SECTIONS}
+def dumps(config: Config, base: Config | None = None) -> str:
+    """Write ``config`` as TOML that :func:`loads` reads back to an equal value.
+
+    With ``base``, on top of which it is read then, only what differs from it.
+    """
+    kept = None if base is None else differences(base, config)
+    tables: dict[str, list[str]] = {table: [] for table in SECTIONS}
     for option, value in config.items():
-        tables[option.key.partition(".")[0]].append(f"{option.name} = {toml_value(value)}")
-    return "\n\n".join("\n".join(lines) for lines in tables.values()) + "\n"
+        if kept is None or option.key in kept:
+            tables[option.key.partition(".")[0]].append(f"{option.name} = {toml_value(value)}")
+    shown = {table: lines for table, lines in tables.items() if lines or kept is None}
+    return "\n\n".join("\n".join([f"[{t}]", *lines]) for t, lines in shown.items()) + "\n"
 
 
 def merge(

@@ -67,7 +67,7 @@ def read_ranks(
     _check_complete(path, queries, values["rank"])
     among = candidates or Candidates.of(kg)
     asked = queries.heads, queries.relations, queries.answers
-    left, missed = among.left(kg.known_index, *asked)
+    left, missed = among.left(kg.filter_index(split), *asked)
     values |= {"candidates": left.numpy(), "missed": missed.numpy()}
     _warn_unfiltered(path, queries, values["rank"], values["candidates"])
     return RankTable.build(kg, queries, values, among.rule)

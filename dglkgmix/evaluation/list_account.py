@@ -17,8 +17,9 @@ if TYPE_CHECKING:
     from dglkgmix.kg.degrees import DegreeBins
     from dglkgmix.kg.graph import KnowledgeGraph
 
-# Answers of a list that are looked at, bands of equal width, and the k of precision at k.
-SHOWN, BANDS, PRECISION = 10, 15, (1, 3, 10)
+# Answers of a list that are looked at, bands of equal width of the error and of the account, and
+# the k of precision at k.
+SHOWN, ECE_BANDS, BANDS, PRECISION = 10, 15, 10, (1, 3, 10)
 
 
 @dataclass(frozen=True)
@@ -63,7 +64,7 @@ class ListedAnswers:
         p, y, place = self.probability[chosen], self.true[chosen], self.place[chosen]
         found: dict[str, Any] = {"answers": len(p), "probability": _mean(p)}
         found |= {f"precision@{k}": _mean(y[place <= k]) for k in PRECISION}
-        gaps = np.bincount(bands(p), weights=p - y)
+        gaps = np.bincount(bands(p, ECE_BANDS), weights=p - y)
         share = y.mean() if len(y) else 0.0
         return found | {
             "ece": float(np.abs(gaps).sum() / len(p)) if len(p) else None,
@@ -73,8 +74,8 @@ class ListedAnswers:
 
     def account(self, bins: DegreeBins) -> dict[str, Any]:
         """:meth:`figures` under ``overall``, ``bands.<band>`` and ``bins.<name>``."""
-        band, group = bands(self.probability), bins.assign(self.degree).numpy()
-        edges = [f"{i / BANDS:.2f}" for i in range(BANDS + 1)]
+        band, group = bands(self.probability, BANDS), bins.assign(self.degree).numpy()
+        edges = [f"{i / BANDS:.1f}" for i in range(BANDS + 1)]
         return {
             "overall": self.figures(np.ones(len(band), dtype=bool)),
             "bands": {f"{edges[i]}-{edges[i + 1]}": self.figures(band == i) for i in range(BANDS)},
@@ -87,9 +88,9 @@ class ListedAnswers:
         return {kg.relations[i]: self.figures(own == i) for i in np.unique(own).tolist()}
 
 
-def bands(probabilities: Array) -> Array:
-    """(N,) 0 … 14: bands of equal width; the last one holds 1."""
-    return np.minimum((probabilities * BANDS).astype(np.int64), BANDS - 1)
+def bands(probabilities: Array, count: int) -> Array:
+    """(N,) 0 … ``count`` − 1: bands of equal width; the last one holds 1."""
+    return np.minimum((probabilities * count).astype(np.int64), count - 1)
 
 
 def listed_answers(

@@ -8,7 +8,6 @@ from dglkgmix.evaluation.rank_table import RankTable
 from dglkgmix.evaluation.ranking import BLOCK, rank
 from dglkgmix.evaluation.scorer import Scorer
 from dglkgmix.kg.graph import KnowledgeGraph
-from dglkgmix.kg.index import TripleIndex
 from dglkgmix.processes import ALONE, Processes
 
 
@@ -18,14 +17,13 @@ def rank_split(
     split: str,
     block: int | None = None,
     *,
-    known: TripleIndex | None = None,
     candidates: Candidates | None = None,
     processes: Processes = ALONE,
 ) -> RankTable:
     """The rank table of ``split`` under ``scorer``.
 
-    Filtered by ``known`` triples, both directions; None is those of all splits. ``candidates`` None
-    are the default of :meth:`~dglkgmix.evaluation.candidates.Candidates.of`.
+    Filtered as :meth:`~dglkgmix.kg.graph.KnowledgeGraph.filter_index` says, both directions.
+    ``candidates`` None are the default of :meth:`~dglkgmix.evaluation.candidates.Candidates.of`.
     At most ``block`` scores are held at once; None is :data:`~dglkgmix.evaluation.ranking.BLOCK`.
     Of several ``processes`` each ranks a part, and all get the whole table.
 
@@ -35,7 +33,6 @@ def rank_split(
     """
     queries = evaluation_queries(kg, split)
     held = BLOCK if block is None else block
-    known = kg.known_index if known is None else known
-    among = candidates or Candidates.of(kg)
+    known, among = kg.filter_index(split), candidates or Candidates.of(kg)
     found = rank(scorer, queries, known, block=held, candidates=among, processes=processes)
     return RankTable.from_ranks(kg, queries, found, among.rule)

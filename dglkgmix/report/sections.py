@@ -8,6 +8,7 @@ from importlib import metadata
 
 from dglkgmix.config.toml import differences, dumps
 from dglkgmix.evaluation import metrics
+from dglkgmix.evaluation.popularity import better_bins
 from dglkgmix.evaluation.rank_table import RankTable
 from dglkgmix.evaluation.significance import compare
 from dglkgmix.kg.degrees import DegreeBins, degree_summary
@@ -52,8 +53,8 @@ def data_section(subject: Subject, bins: DegreeBins) -> Section:
         degrees.draw_degrees(shown),
         "Distribution of tail-relation degrees",
         degrees.describe_degrees(shown),
-        "Left: in how many training triples a pair of relation and tail stands. Right: where the "
-        "answers of the test queries lie.",
+        "Left: the number of training triples of each pair of relation and tail. Right: the test "
+        "queries by the degree of their answer.",
         wide=True,
     )
     mixing = (
@@ -67,8 +68,8 @@ def data_section(subject: Subject, bins: DegreeBins) -> Section:
         *(Text(f"Warning: {warning}.") for warning in mirror_warnings(kg)),
         Text(
             "Every triple makes two queries, one for its tail and one for its head. The "
-            "tail-relation degree of a query is the number of training triples in which its answer "
-            "already stands with its relation. Low degrees are rare facts."
+            "tail-relation degree of a query is the number of training triples with its answer and "
+            "its relation. Low degrees are rare facts."
         ),
         figure,
         Row(Grid(tables.data_table(kg.summary())), Grid(tables.bias_table(summary, bins), mixing)),
@@ -102,26 +103,29 @@ def results_section(
             f" Candidates: {among['rule']}; {among['missed']:,} answers "
             f"({tables.percent(among['share'])}) are none and have the last rank."
         )
+    base = metrics.by_bin(yardstick, bins)
+    below = any(better_bins(base, s.account["bins"]) for s in subjects)
+    starred = f"* Below “{tables.YARDSTICK}” in this bin." if below else ""
     return Section(
         "results",
         f"Results on the {split} split, by degree",
         *(Text(f"Warning: {s.run.warning}") for s in subjects if not s.run.finished),
         Grid(tables.overall_table(subjects, yardstick), note),
-        Row(figure, Grid(tables.bins_table(subjects, bins, yardstick))),
-        Fold("Heads and tails apart", Grid(tables.directions_table(subjects))),
+        Row(figure, Grid(tables.bins_table(subjects, bins, yardstick), starred)),
+        Fold("Heads and tails separately", Grid(tables.directions_table(subjects))),
     )
 
 
 def degree_section(subjects: Subjects) -> Section:
     """The paper's Figure 2 for every run, the best one open."""
-    name = best_first(subjects)[0].name if len(subjects) > 1 else "it"
+    of = f" of {best_first(subjects)[0].name}" if len(subjects) > 1 else ""
     return Section(
         "degrees-and-mrr",
-        f"What degrees do to {name}",
+        f"MRR{of} by degree",
         Text(
-            "MRR along the degrees of the given entity (“head”) and of the answer (“tail”). If the "
-            "bars of one cluster on the last panel are alike while the clusters differ, it is the "
-            "tail-relation degree that matters. Hollow points rest on fewer than "
+            "MRR by the degrees of the given entity (“head”) and of the answer (“tail”). If the "
+            "bars within each group of the last chart are about equal while the groups differ, it "
+            "is the tail-relation degree that matters. Hollow points are means over fewer than "
             f"{degree_curves.FEW} queries."
         ),
         *_best_open(subjects, _panels),
@@ -137,7 +141,7 @@ def comparison_section(subjects: Subjects, bins: DegreeBins) -> Section:
     note = (
         "Differences in MRR and Hits@10 with their 95 % bootstrap intervals over triples, and the "
         "p-values of paired t-tests over triples; those of the bins are Holm-corrected, for each "
-        "metric apart. Bold: p < 0.05."
+        "metric separately, and intervals are not. Bold: p < 0.05."
     )
     table = Grid(tables.tests_table(first, found, bins.names), note)
     return Section("comparison", f"Compared with {first.name}", table)
@@ -174,7 +178,7 @@ def calibration_section(subjects: Subjects, bins: DegreeBins) -> Section:
         blocks += [
             Text(
                 "Probabilities of ranked answers: of the first ten answers of each query that "
-                "neither train nor valid hold, how many does the split hold? Each has a "
+                "are not in train or valid, how many are in the split? Each has a "
                 "probability that was fitted on validation queries, and a fact that nobody "
                 "recorded counts as wrong: it is a lower bound."
             ),
@@ -195,9 +199,9 @@ def calibration_section(subjects: Subjects, bins: DegreeBins) -> Section:
     if scaled:
         blocks += [
             Text(
-                "Each triple against a random candidate, as in triple classification: are eight of "
-                "ten with probability 0.8 true? Measured on true triples and as many random false "
-                "ones, before and after Platt scaling that was fitted on validation "
+                "Each triple against a random candidate, as in triple classification: are 80 % of "
+                "the triples with probability 0.8 true? Measured on true triples and as many "
+                "random false ones, before and after Platt scaling that was fitted on validation "
                 "triples. All three errors are best at 0."
             ),
             Grid(tables.scaling_table(scaled), warning),
@@ -287,7 +291,7 @@ def training_section(subjects: Subjects) -> Section:
             "Embedding distances",
             distances.describe_distances(found),
             "Mean Euclidean distance of the embeddings of low-degree triples to others with the "
-            "same tail: what mixing is to bring closer.",
+            "same tail, which mixing should reduce.",
         )
     )
     return Section("training", "Training", Row(*figures), Grid(tables.training_table(subjects)))

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dglkgmix.evaluation import metrics
+from dglkgmix.evaluation.popularity import better_bins
 from dglkgmix.evaluation.rank_table import RankTable
 from dglkgmix.kg.degrees import DegreeBins, readable
 from dglkgmix.report.subject import Subject
@@ -60,16 +61,20 @@ def overall_table(subjects: Sequence[Subject], yardstick: RankTable) -> Table:
 
 
 def bins_table(subjects: Sequence[Subject], bins: DegreeBins, yardstick: RankTable) -> Table:
-    """MRR by degree bin with its interval; the last row is degrees alone."""
+    """MRR by degree bin with its interval; the last row is degrees alone.
+
+    A star marks what is below degrees alone.
+    """
     rows = []
+    base = metrics.by_bin(yardstick, bins)
     for s in subjects:
+        below = better_bins(base, s.account["bins"])
         cells = []
         for name in bins.names:
             mrr, pair = number(s.account["bins"][name]["mrr"]), s.intervals[name]
             ends = "" if pair is None else f"{pair[0]:.3f}–{pair[1]:.3f}"
-            cells.append(Cell(mrr, ("number",), small=ends))
+            cells.append(Cell(mrr + (" *" if name in below else ""), ("number",), small=ends))
         rows.append([run_cell(s), *cells])
-    base = metrics.by_bin(yardstick, bins)
     rows.append(
         [Cell(YARDSTICK, ("name", "aside")), *_figures(base[name]["mrr"] for name in bins.names)]
     )
@@ -115,14 +120,19 @@ def data_table(summary: Mapping[str, int]) -> Table:
 
 
 def bias_table(summary: Mapping[str, Any], bins: DegreeBins) -> Table:
-    """Queries of each split by degree bin, with their shares."""
+    """Queries of each split by degree bin, with their shares below."""
     rows = []
     for split, counts in summary["bins"].items():
         total = sum(counts.values())
-        shares = [f" ({percent(counts[name] / total)})" if total else "" for name in bins.names]
-        cells = zip(bins.names, shares, strict=True)
-        figures = [number_cell(f"{counts[name]:,}{share}") for name, share in cells]
-        rows.append([name_cell(split), *figures])
+        cells = [
+            Cell(
+                f"{counts[name]:,}",
+                ("number",),
+                small=percent(counts[name] / total) if total else "",
+            )
+            for name in bins.names
+        ]
+        rows.append([name_cell(split), *cells])
     return Table(("queries", *map(readable, bins.names)), rows)
 
 
@@ -206,7 +216,7 @@ def shortlist_table(subjects: Sequence[Subject], bins: DegreeBins) -> Table:
             count = number_cell(f"{part['answers']:,}")
             rows.append([run_cell(s), name_cell(name), count, *_figures(map(part.get, keys))])
     head = ("run", "degree", "answers", "probability", "true", "true at\nplace 1", "ECE")
-    return Table((*head, "Brier score", "of the share\nof true ones"), rows, labels=2)
+    return Table((*head, "Brier score", "Brier score of\nthe true share"), rows, labels=2)
 
 
 def training_table(subjects: Sequence[Subject]) -> Table:

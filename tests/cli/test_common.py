@@ -18,6 +18,7 @@ from dglkgmix.cli.common import (
     plain_values,
     printable,
     source_options,
+    warn_of_alike,
 )
 from dglkgmix.cli.compare import compare
 from dglkgmix.cli.evaluate import evaluate
@@ -25,6 +26,7 @@ from dglkgmix.cli.export import export
 from dglkgmix.cli.main import main
 from dglkgmix.cli.predict import predict
 from dglkgmix.cli.report import report
+from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.runs.run import Run
 from tests.cli.conftest import call, call_json
 
@@ -239,3 +241,14 @@ def test_its_figures_are_those_of_the_best_weights_so_far(interrupted):
 def test_the_representation_is_a_line(interrupted, run):
     assert repr(Run.open(run)) == f"Run({run}, finished)"
     assert repr(Run.open(interrupted)) == f"Run({interrupted}, not finished)"
+
+
+def test_names_that_are_alike_are_told_in_a_line(capsys: pytest.CaptureFixture[str]) -> None:
+    rows = [("Ada", "knows", "Alan"), ("ada ", "knows", "ADA"), ("Alan", "Knows", "Ada")]
+    warn_of_alike(KnowledgeGraph.from_names(rows[:1]), "staff.tsv")
+    assert capsys.readouterr().err == ""
+    warn_of_alike(KnowledgeGraph.from_names(rows), "my staff.tsv")
+    assert capsys.readouterr().err == (
+        "Warning: 3 entities and 2 relations are alike but for case, space or Unicode form: "
+        "`dglkgmix data info 'my staff.tsv'` shows which\n"
+    )

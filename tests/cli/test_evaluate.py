@@ -186,3 +186,16 @@ def test_a_rule_and_a_file_of_types_are_one_too_many(run, tmp_path):
     assert call_json(evaluate, run, "--types", types)["candidates"]["rule"] == "types-file"
     with pytest.raises(ConfigError, match="choose one"):
         call(evaluate, run, "--types", types, "--candidates", "all")
+
+
+def test_bins_where_popularity_is_better_are_marked(tmp_path):
+    """(d, r, ?): b has rank 1 by popularity and 2 in the file."""
+    data, ranks = tmp_path / "data", tmp_path / "ranks.tsv"
+    data.mkdir()
+    (data / "train.tsv").write_text("a\tr\tb\nc\tr\tb\nc\tr\td\n")
+    (data / "test.tsv").write_text("d\tr\tb\n")
+    rows = ["head\trelation\ttail\tdirection\trank", "d\tr\tb\ttail\t2", "d\tr\tb\thead\t1"]
+    ranks.write_text("\n".join(rows) + "\n")
+    lines = call(evaluate, "--ranks", ranks, "--data", data).stdout.splitlines()
+    assert [line.split()[:3] for line in lines if ") *" in line] == [["low", "[1,10)", "*"]]
+    assert "  * MRR of ranking by popularity alone: low 1.0000" in lines

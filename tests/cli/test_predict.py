@@ -4,11 +4,11 @@ from dataclasses import asdict, replace
 
 import pytest
 
-from dglkgmix.cli.predict import predict
+from dglkgmix.cli.predict import _page, predict
 from dglkgmix.errors import ConfigError, DataError, UnknownNameError
 from dglkgmix.evaluation.model_scorer import ModelScorer
 from dglkgmix.evaluation.neighbours import Neighbours
-from dglkgmix.prediction.answers import Predictor, Query
+from dglkgmix.prediction.answers import Answer, Prediction, Predictor, Query
 from dglkgmix.prediction.why import Explainer
 from dglkgmix.runs.run import Run
 from tests.cli.conftest import FORMULA, RED, call, call_json
@@ -259,3 +259,13 @@ def test_candidates_alone_answer(run):
     query = ("--head", "e5", "--relation", "skip", "--top", 20)
     assert len(call_json(predict, run, *query)["answers"]) == 13
     assert len(call_json(predict, run, *query, "--candidates", "observed")["answers"]) == 9
+
+
+@pytest.mark.parametrize(("chances", "told"), [((0.4, 0.4, 0.2), 1), ((0.4, 0.3, None), 0)])
+def test_equal_probabilities_are_explained(chances, told):
+    answers = [
+        Answer(f"e{i}", score=1.0, probability=p, degree=1, bin="low", known=False, trained=True)
+        for i, p in enumerate(chances)
+    ]
+    page = _page(Prediction(Query("a", "r"), answers, []))
+    assert page.count("neighbours that break this share their mean") == told
