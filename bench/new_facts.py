@@ -85,10 +85,9 @@ def quality(run: Run) -> None:
         orders = {"shares": new[0].log_softmax(1) + new[1].log_softmax(0)}
         orders |= {"scores": tails + heads, "tail score": tails}
         if listed is not None:
-            chances = [
-                torch.from_numpy(listed.of_entities(kg, entities, r, s)).nan_to_num(0)
-                for r, s in zip(sides, scores, strict=True)
-            ]
+            given, among = zip(sides, scores, strict=True), {"candidates": run.candidates}
+            lists = [listed.of_entities(kg, entities, r, part, **among) for r, part in given]
+            chances = [torch.from_numpy(part).nan_to_num(0) for part in lists]
             orders["probability"] = chances[0] + chances[1].T
         for name, order in orders.items():
             for which, left in (("seen", seen & ~known), ("all", ~known)):

@@ -44,6 +44,8 @@ def page(
         f"{printable(subject.title)}: {subject.split} split, {queries // 2:,} triples, "
         "both directions, filtered"
     )
+    if found["candidates"]["rule"] not in (None, "all"):
+        title += f", candidates: {found['candidates']['rule']}"
     ends = {f"{end} asked for": group for end, group in found["directions"].items()}
     by_bin = [["", *_headings(), "ECE"]]
     below = better_bins(popular, found["bins"])

@@ -10,6 +10,7 @@ import click
 
 from dglkgmix.cli.columns import aligned
 from dglkgmix.cli.common import (
+    candidate_options,
     emit_json,
     json_option,
     one_line,
@@ -23,6 +24,7 @@ from dglkgmix.cli.why_page import why_page
 from dglkgmix.errors import ConfigError, DataError, UnknownNameError
 
 if TYPE_CHECKING:
+    from dglkgmix.kg.degrees import DegreeBins
     from dglkgmix.kg.options import ReadOptions
     from dglkgmix.prediction.answers import Prediction, Predictor, Query
     from dglkgmix.prediction.facts import Triple
@@ -74,6 +76,7 @@ Asked = TypeVar("Asked", "Query", "Triple")
 )
 @overwrite_option("an existing file of answers")
 @click.option("--bins", default="1,10,50", metavar="A,B,…", help="Edges of the degree bins.")
+@candidate_options
 @json_option
 @trust_option
 def predict(
@@ -92,6 +95,8 @@ def predict(
     out: Path | None,
     overwrite: bool,
     bins: str,
+    candidates: str | None,
+    types: Path | None,
     as_json: bool,
 ) -> None:
     """Complete a triple: give two of --head, --relation and --tail, get the third.
@@ -104,7 +109,8 @@ def predict(
     Each answer comes with the model's score; the probability that it is true, if the query lacks
     an answer: a lower bound, fitted on validation queries, where facts that nobody recorded count
     as wrong, and only for the first 20 answers that train and valid do not hold; and its degree:
-    how many training triples lead to it by the relation.
+    how many training triples lead to it by the relation. Where train and valid hold an answer to
+    the query, a line says how often such a query lacks another one.
     """
     from dglkgmix.kg.degrees import DegreeBins
     from dglkgmix.prediction.answers import Query
@@ -115,13 +121,18 @@ def predict(
     if queries is None or not _same(out, queries):
         check_new(out, "--out", overwrite=overwrite)
     names = {"head": head, "relation": relation, "tail": tail}
-    chosen = DegreeBins.parse(bins)
+    choice: dict[str, Any] = {
+        "bins": DegreeBins.parse(bins),
+        "candidates": candidates,
+        "types": types,
+        "why": why,
+    }
     given = {role: name for role, name in names.items() if name is not None}
     whole = every or list(given) == ["relation"]
     _check(queries, given, every=every, by_bin=by_bin and not whole, out=out)
     if queries is not None:
         wanted = {"top": top, "new_only": new_only}
-        _many(run, queries, out, wanted, bins=chosen, skip_unknown=skip_unknown, why=why)
+        _many(run, queries, out, wanted, choice=choice, skip_unknown=skip_unknown)
         return
     if skip_unknown:
         raise ConfigError("--skip-unknown has no use without --queries")
@@ -130,7 +141,7 @@ def predict(
         _check_fact(top, new_only)
     if why and not isinstance(query, Query):
         raise ConfigError("--why has no use without a query: it explains answers")
-    predictor, reading = _predictor(run, chosen, out, why)
+    predictor, reading = _predictor(run, out, **choice)
     if query is None:
         name = None if relation is None else reading.name(relation)
         relation_facts(predictor, name, top or 100, by_bin=by_bin, out=out, as_json=as_json)
@@ -178,9 +189,8 @@ def _many(
     out: Path | None,
     wanted: dict[str, Any],
     *,
-    bins: Any,
+    choice: dict[str, Any],
     skip_unknown: bool,
-    why: bool,
 ) -> None:
     from dglkgmix.prediction.files import read_queries, unknown_names
 
@@ -192,9 +202,9 @@ def _many(
     facts = _are_facts(queries, asked)
     if facts:
         _check_fact(wanted["top"], wanted["new_only"])
-        if why:
+        if choice["why"]:
             raise ConfigError("--why has no use with given facts: it explains answers")
-    predictor, reading = _predictor(run, bins, out, why)
+    predictor, reading = _predictor(run, out, **choice)
     asked = [(where, _as_read(query, reading)) for where, query in asked]
     unknown = unknown_names(predictor.kg, asked)
     lacking = {where for places in unknown.values() for where in places}
@@ -246,7 +256,9 @@ def _tell_unknown(path: Path, unknown: dict[str, list[str]], share: str, *, skip
     click.echo(printable("\n  ".join([title, *lines])), err=True)
 
 
-def _predictor(path: Path, bins: Any, out: Path | None, why: bool) -> tuple[Predictor, ReadOptions]:
+def _predictor(
+    path: Path, out: Path | None, *, bins: DegreeBins, why: bool, **choice: Any
+) -> tuple[Predictor, ReadOptions]:
     """What answers, and how the run's names were read."""
     from dglkgmix.evaluation.list_probability import FEWEST
     from dglkgmix.evaluation.model_scorer import ModelScorer
@@ -260,7 +272,7 @@ def _predictor(path: Path, bins: Any, out: Path | None, why: bool) -> tuple[Pred
         check_ending(out)
         if why and out.suffix != ".jsonl":
             raise ConfigError(f"--why has no use with {out.suffix} files: write .jsonl")
-    run = open_run(path)
+    run = open_run(path, **choice)
     listed = run.list_probability()
     if listed is None:
         click.echo(
@@ -272,7 +284,8 @@ def _predictor(path: Path, bins: Any, out: Path | None, why: bool) -> tuple[Pred
     explainer = None
     if why:
         explainer = Explainer(run.kg, Neighbours(run.kg, run.model, scorer.vectors))
-    predictor = Predictor(run.kg, scorer, listed, bins, explainer)
+    asked = run.kg, scorer, listed, bins, explainer
+    predictor = Predictor(*asked, candidates=run.candidates)
     return predictor, ReadOptions(**run.config.data.reading)
 
 
@@ -291,7 +304,6 @@ def _write(out: Path, predictions: list[Prediction], numbers: list[int]) -> None
     )
 
 
-_BOUND = "  probability: a lower bound, if the query lacks an answer"
 _SHARED = "  probabilities never rise down the list: neighbours that break this share their mean"
 
 
@@ -318,8 +330,14 @@ def _page(prediction: Prediction) -> str:
                 ", ".join(remarks),
             ]
         )
+    note = ""
     chances = [a.probability for a in prediction.answers if a.probability is not None]
-    note = f"\n\n{_BOUND}" if chances else ""
+    if chances:
+        note = "\n\n  probability: a lower bound"
+        if prediction.another is not None:
+            share = f"{100 * prediction.another:.1f} %"
+            note += ", if the query lacks an answer;\n"
+            note += f"  of the relation's queries with a known answer {share} do"
     if any(a == b for a, b in pairwise(chances)):
         note += f"\n{_SHARED}"
     why = f"\n\n{why_page(prediction)}" if prediction.answers[0].why is not None else ""

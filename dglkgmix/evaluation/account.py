@@ -31,7 +31,9 @@ def account(
     Returns:
         ``overall``, ``directions.{head,tail}`` and ``bins.<name>``, each with mrr, mr, hits@1,
         hits@3, hits@10, amri and queries; ``ece.{overall,<name>}``, the paper's; ``calibration``
-        and ``shortlist``. A group without queries has ``queries`` 0 and None for the rest.
+        and ``shortlist``; ``candidates``: their ``rule``, how many answers are ``missed``, being
+        no candidates, and their ``share``. A group without queries has ``queries`` 0 and None for
+        the rest.
     """
     return {
         "overall": metrics.overall(table),
@@ -40,4 +42,9 @@ def account(
         "ece": degree_ece(table, bins),
         "calibration": calibration,
         "shortlist": shortlist,
+        "candidates": {
+            "rule": table.rule,
+            "missed": int(table["missed"].sum()),
+            "share": float(table["missed"].mean()) if len(table) else None,
+        },
     }

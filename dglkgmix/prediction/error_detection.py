@@ -106,13 +106,17 @@ def detect_errors(
     triples = triples[np.sort(first)]
     count = kg.num_edges // 2  # the distinct training triples come first
     held = assign_folds(triples[:count], folds)
+
+    def judge(run_: Run, rows: Tensor) -> list[Fact]:
+        return judge_facts(kg, ModelScorer(run_.model), rows, candidates=run.candidates)
+
     facts: list[tuple[Fact, str]] = []
     for number in range(folds):
         model = _without(run, held != number, runs / f"fold-{number + 1}", progress)
-        judged = judge_facts(kg, ModelScorer(model.model), triples[:count][held == number])
+        judged = judge(model, triples[:count][held == number])
         facts += [(fact, f"fold {number + 1}") for fact in judged]
     rest = triples[count if folds else 0 :]
-    facts += [(fact, OWN) for fact in judge_facts(kg, ModelScorer(run.model), rest)]
+    facts += [(fact, OWN) for fact in judge(run, rest)]
     deviations = _deviations(
         np.array([np.mean([side.score for side in f.directions.values()]) for f, _ in facts]),
         np.unique([fact.relation for fact, _ in facts], return_inverse=True)[1],

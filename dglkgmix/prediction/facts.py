@@ -9,6 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from dglkgmix.evaluation.candidates import Candidates
 from dglkgmix.evaluation.list_probability import ListProbability
 from dglkgmix.evaluation.queries import DIRECTIONS, EvalQueries, queries_of
 from dglkgmix.evaluation.ranking import BLOCK, RUN, rank
@@ -50,7 +51,8 @@ class Side:
     Attributes:
         score: the model's.
         rank: filtered and realistic, as ``evaluate`` ranks.
-        candidates: entities that it was ranked among, itself included.
+        candidates: entities that it was ranked among, itself included; one that is no candidate
+            has the last rank.
         probability: that it is among the held-out facts of the query, as
             :class:`dglkgmix.prediction.answers.Answer` has it; None beyond the query's first 20
             new answers, for facts of train and valid, and where none was fitted.
@@ -95,6 +97,8 @@ def judge_facts(
     triples: Tensor,
     listed: ListProbability | None = None,
     bins: DegreeBins | None = None,
+    *,
+    candidates: Candidates | None = None,
 ) -> list[Fact]:
     """What the model makes of each of N triples (N, 3) of ``kg``'s ids.
 
@@ -104,15 +108,18 @@ def judge_facts(
         triples: known or not; their ranks leave out the facts that any split holds.
         listed: the probability of ranked answers; None leaves it out.
         bins: of the degrees.
+        candidates: the entities that may answer, those that ``listed`` was fitted with; None is
+            the default of :meth:`~dglkgmix.evaluation.candidates.Candidates.of`.
 
     Raises:
         NumericError: a score is not finite.
     """
     queries, bins = queries_of(kg, triples), bins or DegreeBins()
-    ranks = rank(scorer, queries, kg.known_index, candidates=kg.node_types)
+    among = candidates or Candidates.of(kg)
+    ranks = rank(scorer, queries, kg.known_index, candidates=among)
     chances = np.full(len(queries), np.nan)
     if listed is not None:
-        chances = _probabilities(kg, scorer, queries, listed)
+        chances = _probabilities(kg, scorer, queries, listed, among)
     degrees = kg.degrees.tail_relation(queries.answers, queries.relations)
     sides = [
         Side(score, place, among, None if np.isnan(chance) else chance, degree, bins.names[group])
@@ -139,7 +146,11 @@ def judge_facts(
 
 
 def _probabilities(
-    kg: KnowledgeGraph, scorer: Scorer, queries: EvalQueries, listed: ListProbability
+    kg: KnowledgeGraph,
+    scorer: Scorer,
+    queries: EvalQueries,
+    listed: ListProbability,
+    among: Candidates,
 ) -> Array:
     """(Q,) of the answers of Q queries; NaN where there is none."""
     found = np.full(len(queries), np.nan)
@@ -149,7 +160,7 @@ def _probabilities(
         asked = queries.heads[rows], queries.relations[rows]
         with torch.no_grad():
             scores = scorer.scores(scorer.query(*asked), 0, kg.num_entities).cpu()
-        every = listed.of_entities(kg, *asked, scores)
+        every = listed.of_entities(kg, *asked, scores, candidates=among)
         found[rows] = np.take_along_axis(every, queries.answers[rows, None].numpy(), 1)[:, 0]
     return found
 

@@ -16,6 +16,7 @@ import torch
 from torch import Tensor
 
 from dglkgmix.errors import NumericError
+from dglkgmix.evaluation.candidates import Candidates
 from dglkgmix.evaluation.list_probability import FEATURES, ListProbability
 from dglkgmix.evaluation.ranking import BLOCK, RUN
 from dglkgmix.evaluation.scorer import Scorer
@@ -56,6 +57,7 @@ def new_facts(
     listed: ListProbability | None = None,
     *,
     by_bin: DegreeBins | None = None,
+    candidates: Candidates | None = None,
 ) -> NewFacts:
     """The ``top`` best facts of a relation that no split holds; with bins, of each bin.
 
@@ -69,7 +71,8 @@ def new_facts(
     Raises:
         NumericError: a score is not finite.
     """
-    pairs = _Pairs(kg, scorer, relation, listed or BY_SHARE)
+    among = candidates or Candidates.of(kg)
+    pairs = _Pairs(kg, scorer, relation, listed or BY_SHARE, among)
     groups = torch.zeros_like(pairs.heads)
     if by_bin is not None:
         groups = by_bin.assign(kg.degrees.tail_relation(pairs.tails, relation))
@@ -92,10 +95,15 @@ class _Pairs:
     """
 
     def __init__(
-        self, kg: KnowledgeGraph, scorer: Scorer, relation: int, listed: ListProbability
+        self,
+        kg: KnowledgeGraph,
+        scorer: Scorer,
+        relation: int,
+        listed: ListProbability,
+        candidates: Candidates,
     ) -> None:
         """Asks every entity that training has seen on either side."""
-        self.kg, self.scorer, self.listed = kg, scorer, listed
+        self.kg, self.scorer, self.listed, self.candidates = kg, scorer, listed, candidates
         self.relations = (relation, relation + kg.num_relations)
         # Of each side: the list of an entity by its row, −1 before it is asked.
         self._row: Array = np.full((2, kg.num_entities), -1)
@@ -163,7 +171,8 @@ class _Pairs:
                 scores = self.scorer.scores(query, 0, self.kg.num_entities).float().cpu()
             if not bool(torch.isfinite(scores).all()):
                 raise NumericError("the model's scores are not all finite: did training diverge?")
-            lists = shortlists(self.kg, self.kg.steering_index, heads, relations, scores)
+            asked = self.kg, self.kg.steering_index, heads, relations, scores
+            lists = shortlists(*asked, candidates=self.candidates)
             answers.append(lists.entities)
             values.append(self.listed.of(lists).round(12))  # what differs by less is equal
         self._answers[side], self._values[side] = np.concatenate(answers), np.concatenate(values)

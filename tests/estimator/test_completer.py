@@ -360,3 +360,16 @@ def test_no_triples_have_no_score(fitted: KGCompleter, triples: Array) -> None:
     assert fitted.rank(triples[:0]).shape == (0, 2)
     with pytest.raises(DataError, match="at least one triple"):
         fitted.score(triples[:0])
+
+
+def test_candidates_alone_answer_and_are_ranked(fitted: KGCompleter) -> None:
+    """Training leads by *continent* to three entities."""
+    observed = clone(fitted).set_params(candidates="observed")
+    observed.__dict__ |= {k: v for k, v in vars(fitted).items() if k.endswith("_") or k == "_cache"}
+    asked = [["country 1", "continent"]]
+    best = observed.top_k(asked, 30).tails[0]
+    assert {name for name in best if name is not None} == {f"continent {i}" for i in range(3)}
+    assert observed.predict(asked)[0] in best
+    entities = len(fitted.classes_)
+    assert observed.rank([["country 1", "continent", "country 2"]])[0, 0] == entities - 1
+    assert (observed.rank([["country 1", "continent", "continent 2"]])[0, 0] <= 2).all()

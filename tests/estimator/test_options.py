@@ -27,6 +27,7 @@ def test_every_parameter_is_a_flag_of_train() -> None:
         "validation",
         "unseen",
         "config",
+        "candidates",
         "verbose",
     }
 

@@ -4,6 +4,7 @@ import pytest
 import torch
 
 from dglkgmix.errors import DataError, UnknownNameError
+from dglkgmix.evaluation.candidates import Candidates
 from dglkgmix.evaluation.list_probability import FEATURES, ListProbability
 from dglkgmix.evaluation.platt import sigmoid
 from dglkgmix.kg.graph import KnowledgeGraph
@@ -59,6 +60,15 @@ def test_a_fact_of_training_has_no_probability_and_says_where_it_is_from(predict
     assert found.splits == ["train"]
     assert [side.probability for side in found.directions.values()] == [None, None]
     assert found.directions["tail"].degree == 2
+
+
+def test_an_answer_that_is_no_candidate_has_the_last_rank(toy, predictor):
+    """(a, likes, d): nobody likes d in training; c and b, which a likes, are taken off."""
+    observed = Candidates.of(toy, "observed")
+    judged = Predictor(toy, predictor.scorer, HALF, candidates=observed)
+    (found,) = judged.predict_triples([("a", "likes", "d")])
+    tail = found.directions["tail"]
+    assert (tail.rank, tail.candidates, tail.probability) == (3.0, 3, None)
 
 
 def test_untrained_names_are_warned_of_as_in_queries(predictor):

@@ -105,6 +105,8 @@ def test_a_line_of_json_is_a_query(tmp_path, predictions):
     assert first == {
         "query": {"head": "a", "relation": "r", "tail": None},
         "asked": "tail",
+        "functional": False,
+        "another": None,
         "answers": [
             {"name": WILD, "score": 1.5, "probability": 0.75} | shared,
             {"name": "b, c", "score": -2.0, "probability": None} | shared,

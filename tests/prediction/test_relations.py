@@ -6,6 +6,7 @@ import torch
 
 from dglkgmix.errors import NumericError
 from dglkgmix.evaluation import shortlist
+from dglkgmix.evaluation.candidates import Candidates
 from dglkgmix.evaluation.list_probability import FEATURES, ListProbability
 from dglkgmix.evaluation.platt import sigmoid
 from dglkgmix.kg.degrees import DegreeBins
@@ -136,6 +137,16 @@ def test_entities_of_other_node_types_are_no_candidates():
     )
     found = new_facts(kg, TableScorer(torch.zeros(2, 5, 5)), 0, 100)
     assert [(h, t) for h, _, t in found.triples.tolist()] == [(0, 4), (1, 3), (2, 3), (2, 4)]
+
+
+def test_candidates_bound_both_ends(kg, scorer):
+    """Among those observed, both ends must be seen in their place."""
+    found = new_facts(kg, scorer, 0, 1000, candidates=Candidates.of(kg, "observed"))
+    trained = kg.train[kg.train[:, 1] == 0]
+    assert len(found.triples) > 50
+    for column in (0, 2):
+        assert set(found.triples[:, column].tolist()) <= set(trained[:, column].tolist())
+    assert len(new_facts(kg, scorer, 0, 1000).triples) > len(found.triples)
 
 
 def test_a_relation_without_training_triples_has_none():
