@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from dglkgmix.cli.options import flags
+from dglkgmix.cli.outputs import IN_FILE
 from dglkgmix.config.classes import trusting
 from dglkgmix.config.settings import READING
 from dglkgmix.config.tables import SPLITTING
@@ -84,14 +85,39 @@ def metric_option(command: Callable[..., T]) -> Callable[..., T]:
     )(command)
 
 
-def open_run(path: Path) -> Run:
-    """The run in a folder; a line on standard error tells of one that has not finished."""
+def candidate_options(command: Callable[..., T]) -> Callable[..., T]:
+    """Adds ``--candidates`` and ``--types``."""
+    rules = click.option(
+        "--candidates",
+        type=click.Choice(["all", "node-types", "observed", "typed"]),
+        help="Which entities may answer. all: every one, the default; node-types: those of a type "
+        "that training answers of the relation have, the default of a typed graph; observed: "
+        "training answers of the relation alone, so none of tail-relation degree 0; typed: those "
+        "that occur with the relation's answers in every relation and direction they occur in.",
+        show_default=False,
+    )
+    types = click.option(
+        "--types",
+        type=IN_FILE,
+        metavar="FILE",
+        help="In place of --candidates: a .csv, .tsv or .txt file with the columns entity and "
+        "type, a row for each type of an entity. Entities that share a type with a training answer "
+        "of the relation may answer.",
+    )
+    return rules(types(command))
+
+
+def open_run(path: Path, candidates: str | None = None, types: Path | None = None) -> Run:
+    """The run in a folder; a line on standard error tells of one that has not finished.
+
+    ``candidates`` and ``types`` are what ``candidate_options`` gave.
+    """
     from dglkgmix.runs.run import Run
 
     run = Run.open(path)
     if not run.finished:
         click.echo(f"Warning: {printable(run.warning)}", err=True)
-    return run
+    return run if candidates is None and types is None else run.among(candidates, types)
 
 
 def warn_of_mirrors(kg: KnowledgeGraph) -> None:

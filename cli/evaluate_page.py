@@ -44,6 +44,8 @@ def page(
         f"{printable(subject.title)}: {subject.split} split, {queries // 2:,} triples, "
         "both directions, filtered"
     )
+    if found["candidates"]["rule"] not in (None, "all"):
+        title += f", candidates: {found['candidates']['rule']}"
     groupings = {f"{end} asked for": group for end, group in found["directions"].items()}
     groupings |= {f"{age} entities": group for age, group in (found["entities"] or {}).items()}
     by_bin = [["", *_headings(), "ECE"]]
@@ -69,6 +71,8 @@ def page(
         )
     if found["calibration"] is not None:
         parts.append(_calibration(found["calibration"], bins))
+    if "classification" in found:
+        parts.append(_classification(found["classification"]))
     # Where σ(score), shown in the tables above, cannot be read as a probability.
     if found["ece"]["overall"] is not None:
         if subject.model is None:
@@ -128,6 +132,17 @@ def _calibration(calibration: Mapping[str, Any], bins: DegreeBins) -> str:
         rows.append([label, f"{parts[name]['triples']:,}", *_pairs(parts[name])])
     rows.append(["all", f"{total:,}", *_pairs(calibration)])
     return f"{title}\n{aligned(rows)}"
+
+
+def _classification(found: Mapping[str, Any]) -> str:
+    own = len(found["thresholds"]["relations"])
+    title = (
+        f"Triple classification: {found['true']:,} true against {found['false']:,} given false "
+        f"triples, thresholds from validation, of their own for {own:,} relations"
+    )
+    names = ("accuracy", "roc_auc", "average_precision")
+    heading = ["accuracy", "ROC AUC", "average precision"]
+    return f"{title}\n{aligned([heading, [number(found[name]) for name in names]], range(3))}"
 
 
 def _pairs(part: Mapping[str, Any]) -> list[str]:

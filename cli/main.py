@@ -32,6 +32,7 @@ COMMANDS = {
     "compare": "dglkgmix.cli.compare:compare",
     "report": "dglkgmix.cli.report:report",
     "predict": "dglkgmix.cli.predict:predict",
+    "detect-errors": "dglkgmix.cli.detect_errors:detect_errors",
     "neighbours": "dglkgmix.cli.neighbours:neighbours",
     "export": "dglkgmix.cli.export:export",
     "experiment": "dglkgmix.cli.experiment:experiment",

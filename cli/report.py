@@ -6,7 +6,13 @@ from pathlib import Path
 
 import click
 
-from dglkgmix.cli.common import metric_option, open_run, printable, trust_option
+from dglkgmix.cli.common import (
+    candidate_options,
+    metric_option,
+    open_run,
+    printable,
+    trust_option,
+)
 from dglkgmix.cli.outputs import IN, OUT_FILE, check_new, overwrite_option
 
 
@@ -23,6 +29,7 @@ from dglkgmix.cli.outputs import IN, OUT_FILE, check_new, overwrite_option
 )
 @click.option("--split", type=click.Choice(["test", "valid"]), default="test", help="What to rank.")
 @click.option("--bins", default="1,10,50", metavar="A,B,…", help="Edges of the degree bins.")
+@candidate_options
 @click.option(
     "--map",
     "projection",
@@ -39,6 +46,8 @@ def report(
     *,
     split: str,
     bins: str,
+    candidates: str | None,
+    types: Path | None,
     projection: str,
     overwrite: bool,
 ) -> None:
@@ -51,6 +60,6 @@ def report(
     from dglkgmix.report.page import write_report
 
     check_new(out, "--out", overwrite=overwrite)
-    opened = [open_run(run) for run in runs]
+    opened = [open_run(run, candidates, types) for run in runs]
     write_report(opened, out, split=split, bins=DegreeBins.parse(bins), projection=projection)
     click.echo(printable(f"Report: {out}"))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dglkgmix.evaluation.candidates import Candidates
 from dglkgmix.evaluation.list_probability import ListProbability, cross_fitted
 from dglkgmix.evaluation.scorer import Scorer
 from dglkgmix.evaluation.shortlist import Array, Shortlists, read_shortlists
@@ -93,14 +94,18 @@ def bands(probabilities: Array, count: int) -> Array:
 
 
 def listed_answers(
-    scorer: Scorer, kg: KnowledgeGraph, split: str, fitted: ListProbability
+    scorer: Scorer,
+    kg: KnowledgeGraph,
+    split: str,
+    fitted: ListProbability,
+    candidates: Candidates | None = None,
 ) -> ListedAnswers | None:
     """The answers of a split with their probabilities.
 
     ``fitted`` comes from the validation split; the answers of that split itself get cross-fitted
-    probabilities, and None where it is too small for these.
+    probabilities, and None where it is too small for these. ``candidates`` are those of the fit.
     """
-    lists, true = read_shortlists(scorer, kg, split)
+    lists, true = read_shortlists(scorer, kg, split, candidates)
     probability = cross_fitted(lists, true) if split == "valid" else fitted.of(lists)
     return None if probability is None else ListedAnswers.of(lists, true, probability)
 

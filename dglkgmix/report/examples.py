@@ -42,8 +42,8 @@ class Example:
 def find_examples(subject: Subject, bins: DegreeBins) -> list[Example]:
     """An easy and a hard query of every bin that has any, in the order of the bins."""
     run = subject.run
-    scorer = ModelScorer(run.model)
-    predictor = Predictor(run.kg, scorer, run.list_probability(), bins)
+    scorer, listed = ModelScorer(run.model), run.list_probability()
+    predictor = Predictor(run.kg, scorer, listed, bins, candidates=run.candidates)
     explainer = Explainer(run.kg, Neighbours(run.kg, run.model, scorer.vectors))
     table = subject.table
     groups, ranks = bin_of(table, bins), table["rank"]

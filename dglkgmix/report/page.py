@@ -69,7 +69,8 @@ def render(runs: Sequence[Run], *, split: str, bins: DegreeBins, projection: str
     subjects = read_subjects(runs, split, bins)
     align([s.table for s in subjects], unique_names([run.path for run in runs]))
     first = subjects[0].run
-    yardstick = popularity_table(first.kg, split, first.config.runtime.block)
+    block = first.config.runtime.block
+    yardstick = popularity_table(first.kg, split, block, first.candidates)
     several = len(subjects) > 1
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("dglkgmix.report"),

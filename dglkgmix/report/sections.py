@@ -97,6 +97,12 @@ def results_section(
         "Filtered ranks over both directions. AMRI is 1 for perfect ranks and 0 for chance. "
         f"“{tables.YARDSTICK}” ranks answers by how often training has them with the relation."
     )
+    among = subjects[0].account["candidates"]
+    if among["rule"] != "all":
+        note += (
+            f" Candidates: {among['rule']}; {among['missed']:,} answers "
+            f"({tables.percent(among['share'])}) are none and have the last rank."
+        )
     base = metrics.by_bin(yardstick, bins)
     below = any(better_bins(base, s.account["bins"]) for s in subjects)
     starred = f"* Below “{tables.YARDSTICK}” in this bin." if below else ""

@@ -1,6 +1,6 @@
 import csv
 import json
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 import pytest
 
@@ -229,7 +229,7 @@ def test_too_few_validation_triples_give_no_probabilities_and_a_warning(run):
 def test_a_run_with_probabilities_is_not_warned_of(run):
     result = call(predict, run, "--head", "e2", "--relation", "next")
     assert result.stderr == ""
-    assert result.stdout.endswith("probability: a lower bound, if the query lacks an answer\n")
+    assert result.stdout.endswith("probability: a lower bound\n")
 
 
 def test_a_run_without_an_encoder_is_asked_without_heavy_packages(run, run_python):
@@ -242,6 +242,23 @@ def test_a_run_without_an_encoder_is_asked_without_heavy_packages(run, run_pytho
         print(sorted(heavy & set(sys.modules)), file=sys.stderr)
     """
     assert run_python(code, run).stderr.splitlines()[-1] == "[]"
+
+
+def test_the_share_of_queries_with_another_answer_is_told(run, listed, monkeypatch):
+    skip = Run.open(run).kg.relations.id("skip")
+    counted = replace(listed, repeats={skip: 0.125})
+    monkeypatch.setattr(Run, "list_probability", lambda self: counted)
+    page = call(predict, run, "--head", "e2", "--relation", "skip").stdout
+    assert page.endswith(
+        "lacks an answer;\n  of the relation's queries with a known answer 12.5 % do\n"
+    )
+
+
+def test_candidates_alone_answer(run):
+    """Nine training triples lead by *skip* to as many entities."""
+    query = ("--head", "e5", "--relation", "skip", "--top", 20)
+    assert len(call_json(predict, run, *query)["answers"]) == 13
+    assert len(call_json(predict, run, *query, "--candidates", "observed")["answers"]) == 9
 
 
 @pytest.mark.parametrize(("chances", "told"), [((0.4, 0.4, 0.2), 1), ((0.4, 0.3, None), 0)])

@@ -42,6 +42,16 @@ def test_results_show_each_run_and_the_yardstick(subjects):
     assert "test split" in section.title
 
 
+def test_the_candidates_of_ranks_are_told(subjects):
+    run = subjects[0].run.among("observed")
+    found = read_subjects([run], "test", BINS)
+    yardstick = popularity_table(run.kg, "test", 2**20, run.candidates)
+    assert yardstick["missed"].tolist() == found[0].table["missed"].tolist()
+    section = sections.results_section(found, BINS, yardstick, "test")
+    missed = int((found[0].table["tail_relation"] == 0).sum())
+    assert f"observed; {missed} answers" in of(section, Grid)[0].note
+
+
 @pytest.mark.parametrize(
     ("show", "pictures", "queries"),
     [
