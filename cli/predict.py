@@ -304,7 +304,7 @@ def _write(out: Path, predictions: list[Prediction], numbers: list[int]) -> None
     )
 
 
-_SHARED = "  probabilities never rise down the list: neighbours that break this share their mean"
+_SHARED = "  neighbours whose probabilities would rise down the list share their mean"
 
 
 def _page(prediction: Prediction) -> str:

@@ -64,7 +64,7 @@ class ListProbability:
     def of(self, lists: Shortlists) -> Array:
         """(Q, K) probabilities, falling down each list; NaN at places without a candidate.
 
-        Answers by a relation of ``one_head`` that training has a head for stand last here.
+        Here answers by a relation of ``one_head`` that training has a head for come last in a list.
 
         Where the regression would rise down a list, the places concerned share their mean (least
         squares under a falling order), so that the number of true answers expected stays.

@@ -268,4 +268,4 @@ def test_equal_probabilities_are_explained(chances, told):
         for i, p in enumerate(chances)
     ]
     page = _page(Prediction(Query("a", "r"), answers, []))
-    assert page.count("neighbours that break this share their mean") == told
+    assert page.count("neighbours whose probabilities would rise") == told
