@@ -102,8 +102,14 @@ class KGCompleter(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             CheckpointError: with ``warm_start``, an earlier ``fit`` of another model.
         """
         config = to_config(self.get_params(deep=False))
-        self._check_own()
-        columns = self._fit_columns(X, y)
+        if self.unseen not in ("tie", "error"):
+            raise ConfigError(f"unseen must be 'tie' or 'error', not {self.unseen!r}")
+        if not 0 <= self.validation < 1:
+            raise ConfigError(f"validation must be in [0, 1), not {self.validation!r}")
+        columns = with_tails(split_columns(X, (2, 3)), y)
+        if len(columns[0]) == 0:
+            raise DataError("X holds no triples: there is nothing to fit")
+        validate_data(self, X, skip_check_array=True)
         self.classes_ = Names.of(columns[0], columns[2], what="entities").values
         self.relations_ = Names.of(columns[1], what="relations").values
         triples = self._ids(columns)
@@ -255,9 +261,8 @@ class KGCompleter(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """
         ids = self._known_ids(self._columns(X, (1, self.n_features_in_)))
         vectors = self._scorer().vectors
-        parts = [vectors.entity(ids[0])]
-        parts += [vectors.relation(column) for column in ids[1:2]]
-        parts += [vectors.entity(column) for column in ids[2:]]
+        kinds = (vectors.entity, vectors.relation, vectors.entity)
+        parts = [of(column) for of, column in zip(kinds, ids, strict=False)]
         with torch.no_grad():
             return torch.cat(parts, 1).cpu().numpy()
 
@@ -311,19 +316,6 @@ class KGCompleter(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.history_ = run.history
         self._cache: ModelScorer | None = None
 
-    def _check_own(self) -> None:
-        if self.unseen not in ("tie", "error"):
-            raise ConfigError(f"unseen must be 'tie' or 'error', not {self.unseen!r}")
-        if not 0 <= self.validation < 1:
-            raise ConfigError(f"validation must be in [0, 1), not {self.validation!r}")
-
-    def _fit_columns(self, X: Any, y: Any) -> list[Array]:
-        columns = with_tails(split_columns(X, (2, 3)), y)
-        if len(columns[0]) == 0:
-            raise DataError("X holds no triples: there is nothing to fit")
-        validate_data(self, X, skip_check_array=True)
-        return columns
-
     def _columns(self, X: Any, widths: tuple[int, ...]) -> list[Array]:
         check_is_fitted(self)
         columns = split_columns(X, widths)
@@ -340,7 +332,6 @@ class KGCompleter(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         )
 
     def _triples(self, X: Any, y: Any) -> tuple[Array, list[Array]]:
-        check_is_fitted(self)
         columns = with_tails(self._columns(X, (2, 3)), y)
         return self._ids(columns), columns
 
