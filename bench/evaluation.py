@@ -9,14 +9,13 @@ dglkgmix alone. The slower sides rank a stated part of the test triples.
 from __future__ import annotations
 
 from collections import defaultdict
-from functools import cache
 from typing import Any
 
 import torch
 
 from bench import textbook
 from bench.report import leave, parser
-from bench.steps import begin, settings
+from bench.steps import begin, graph, settings
 from bench.turns import Work, interleaved, sides
 
 HOW = (
@@ -24,13 +23,6 @@ HOW = (
     "dglkgmix ranks them all, the others a part (units); sides take turns in processes of their own"
 )
 COLUMNS = ("case", "graph", "queries", "seconds", "units", "mrr", "times_ours")
-
-
-@cache
-def graph(name: str) -> Any:
-    from dglkgmix.kg.sources import load
-
-    return load(name)
 
 
 def weights(name: str) -> tuple[torch.Tensor, torch.Tensor]:

@@ -19,7 +19,7 @@ import torch
 
 from bench.generated import generated
 from bench.report import leave, parser
-from bench.steps import Steps, settings
+from bench.steps import Steps, graph, settings
 from bench.turns import Work, interleaved, peak_gib, sides
 
 HOW = (
@@ -56,12 +56,7 @@ def whole(case: tuple[str, str]) -> Work:
 def many(case: tuple[str, Any]) -> Work:
     """ConvE 1-K on a data set, or on a generated graph of (entities, relations, triples)."""
     _, source = case
-    if isinstance(source, str):
-        from dglkgmix.kg.sources import load
-
-        kg = load(source)
-    else:
-        kg = generated(*source)
+    kg = graph(source) if isinstance(source, str) else generated(*source)
     steps = Steps(kg, settings(regime="1-k"))
 
     def work(count: int) -> dict[str, Any]:

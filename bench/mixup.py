@@ -16,9 +16,8 @@ from typing import Any, Literal
 import torch
 
 from bench.report import leave, parser
-from bench.steps import Steps, settings
+from bench.steps import Steps, graph, settings
 from dglkgmix.config import StrategyConfig
-from dglkgmix.kg.sources import load
 
 HOW = (
     "processor seconds of an epoch = those of all measured batches / their number x batches of an "
@@ -57,7 +56,7 @@ def steps(kg: Any, way: Way, batch: int) -> Steps:
 
 def measure(name: str, batch: int, turns: int, batches: int) -> list[dict[str, Any]]:
     """The rows of a graph."""
-    kg = load(name)
+    kg = graph(name)
     works = {way: steps(kg, way, batch) for way in WAYS}
     spent = {way: [] for way in WAYS}
     for turn in range(1 + turns):

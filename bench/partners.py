@@ -8,22 +8,15 @@ through a stated number of triples with ``random.sample``, and its time is scale
 
 from __future__ import annotations
 
-from functools import cache
 from typing import Any
 
 from bench.report import leave, parser
+from bench.steps import graph
 from bench.textbook import PartnerIndex
 from bench.turns import Work, interleaved, sides
 
 HOW = "median seconds to draw an epoch's partners; plain: of so many triples (units), scaled to all"
 COLUMNS = ("graph", "triples", "samples", "ours.epoch_seconds", "plain.epoch_seconds", "ratio")
-
-
-@cache
-def graph(name: str) -> Any:
-    from dglkgmix.kg.sources import load
-
-    return load(name)
 
 
 def ours(name: str) -> Work:

@@ -57,25 +57,15 @@ def summary(history: list[dict[str, Any]]) -> dict[str, Any]:
 def sums(count: int, sizes: list[int]) -> dict[str, float]:
     """Milliseconds of a sum of so many float32 over ``count`` processes, after a few to warm up."""
     with tempfile.TemporaryDirectory() as folder:
-        commands = [
-            [
-                sys.executable,
-                "-m",
-                "bench.processes",
-                "--sum",
-                f"{folder}/store",
-                str(index),
-                str(count),
-            ]
-            for index in range(count)
-        ]
+        command = [sys.executable, "-m", "bench.processes", "--sum", f"{folder}/store"]
         environment = {**os.environ, "OMP_NUM_THREADS": "1", "GLOO_SOCKET_IFNAME": "lo"}
         running = [
             subprocess.Popen(
-                [*command, *map(str, sizes)], env=environment, stdout=subprocess.PIPE, text=True
+                [*command, *map(str, (index, count, *sizes))],
+                env=environment, stdout=subprocess.PIPE, text=True,
             )
-            for command in commands
-        ]
+            for index in range(count)
+        ]  # fmt: skip
         found = [process.communicate()[0] for process in running]
     return dict(json.loads(found[0]))
 

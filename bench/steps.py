@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from itertools import chain, count, islice
 from typing import Any
 
@@ -18,6 +19,7 @@ from dglkgmix.config import (
     TrainingConfig,
 )
 from dglkgmix.kg.graph import KnowledgeGraph
+from dglkgmix.kg.sources import load
 from dglkgmix.models.link_predictor import LinkPredictor
 from dglkgmix.training.device import seeded
 from dglkgmix.training.launch import settled
@@ -67,6 +69,12 @@ def begin(kg: KnowledgeGraph, config: Config) -> StageLoop:
     return StageLoop(kg, work, checked.runtime, seed=1, progress=Progress())
 
 
+@cache
+def graph(name: str) -> KnowledgeGraph:
+    """The graph of a data set."""
+    return load(name)
+
+
 class Steps:
     """Batches of epoch after epoch; the memory allocator set as the command line sets it."""
 
@@ -81,8 +89,4 @@ class Steps:
         self.loop.draw = lambda epoch: islice(self._batches, number)
         with seeded(1, self._device):
             row = self.loop.epoch()
-        return {
-            "batches_of_epoch": len(self.loop),
-            "positives": row.positives,
-            "loss": row.loss,
-        }
+        return {"batches_of_epoch": len(self.loop), "positives": row.positives, "loss": row.loss}

@@ -10,14 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
-from functools import cache
 from typing import Any
 
 import torch
 
 from bench import textbook
 from bench.report import leave, parser
-from bench.steps import Steps, settings
+from bench.steps import Steps, graph, settings
 from bench.turns import Side, Work, interleaved, sides
 
 HOW = (
@@ -66,13 +65,6 @@ def strategies() -> list[Case]:
         for regime in ("1-n", "1-k")
         for name in STRATEGIES
     ]
-
-
-@cache
-def graph(name: str) -> Any:
-    from dglkgmix.kg.sources import load
-
-    return load(name)
 
 
 def ours(case: Case) -> Work:

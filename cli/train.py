@@ -16,6 +16,7 @@ from dglkgmix.cli.common import (
     printable,
     source_options,
     trust_option,
+    warn_of_alike,
     warn_of_mirrors,
 )
 from dglkgmix.cli.options import flags
@@ -143,6 +144,7 @@ def _start(options: dict[str, Any], group: Processes) -> Result:
         kg = _read(config)
     if group.main:
         warn_of_mirrors(kg)
+        warn_of_alike(kg, config.data.source)
     observers = _observers(options)
     return launch.train(
         kg,

@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -77,12 +77,16 @@ def toy_rows() -> dict[str, list[tuple[str, str, str]]]:
     return {split: list(rows) for split, rows in TOY.items()}
 
 
-@pytest.fixture
-def toy_folder(tmp_path: Path) -> Path:
-    """The same graph as a folder of tab-separated files."""
-    folder = tmp_path / "toy"
-    folder.mkdir()
-    for split, rows in TOY.items():
+def write_splits(folder: Path, splits: Mapping[str, Iterable[Sequence[str]]]) -> Path:
+    """The folder, with a tab-separated file for each split."""
+    folder.mkdir(exist_ok=True)
+    for split, rows in splits.items():
         lines = "".join("\t".join(row) + "\n" for row in rows)
         (folder / f"{split}.txt").write_text(lines, encoding="utf-8")
     return folder
+
+
+@pytest.fixture
+def toy_folder(tmp_path: Path) -> Path:
+    """The same graph as a folder of tab-separated files."""
+    return write_splits(tmp_path / "toy", TOY)

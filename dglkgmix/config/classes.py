@@ -240,8 +240,12 @@ def import_named(path: str, *, trust: bool = True, at: str = "") -> Any:
                 f"{at}{path} was defined in a script or notebook: move it to a module, and name it "
                 "module:Class"
             ) from None
+        # Of a module in a package, its first part is what is missing.
+        lacking = isinstance(error, ModuleNotFoundError) and (error.name or "") in module
+        advice = "; run this in the module's folder, or put that folder into PYTHONPATH"
         raise ConfigError(
             f"{at}{path} cannot be imported: {type(error).__name__}: {error}"
+            f"{advice if lacking else ''}"
         ) from error
 
 

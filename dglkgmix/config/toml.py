@@ -57,12 +57,18 @@ def load(path: str | Path, base: Config | None = None) -> Config:
     return loads(read_utf8(path), base, where=str(path))
 
 
-def dumps(config: Config) -> str:
-    """Write ``config`` as TOML that :func:`loads` reads back to an equal value."""
-    tables = {table: [f"[{table}]"] for table in SECTIONS}
+def dumps(config: Config, base: Config | None = None) -> str:
+    """Write ``config`` as TOML that :func:`loads` reads back to an equal value.
+
+    With ``base``, on top of which it is read then, only what differs from it.
+    """
+    kept = None if base is None else differences(base, config)
+    tables: dict[str, list[str]] = {table: [] for table in SECTIONS}
     for option, value in config.items():
-        tables[option.key.partition(".")[0]].append(f"{option.name} = {toml_value(value)}")
-    return "\n\n".join("\n".join(lines) for lines in tables.values()) + "\n"
+        if kept is None or option.key in kept:
+            tables[option.key.partition(".")[0]].append(f"{option.name} = {toml_value(value)}")
+    shown = {table: lines for table, lines in tables.items() if lines or kept is None}
+    return "\n\n".join("\n".join([f"[{t}]", *lines]) for t, lines in shown.items()) + "\n"
 
 
 def merge(
@@ -89,7 +95,7 @@ def merge(
     return dataclasses.replace(config, **sections)
 
 
-def apply_overrides(config: Config, overrides: Iterable[str], *, where: str = "--set") -> Config:
+def apply_overrides(config: Config, overrides: Iterable[str]) -> Config:
     """Apply ``table.option=value`` strings; values are TOML, or bare words.
 
     ``apply_overrides(config, ["training.lr=1e-3", "strategy.name=mixup"])``
@@ -97,8 +103,8 @@ def apply_overrides(config: Config, overrides: Iterable[str], *, where: str = "-
     for override in overrides:
         key, found, text = override.partition("=")
         if not found:
-            raise ConfigError(f"{where} {override}: expected table.option=value")
-        config = set_option(config, key.strip(), _value(text.strip()), where=where)
+            raise ConfigError(f"--set {override}: expected table.option=value")
+        config = set_option(config, key.strip(), _value(text.strip()), where="--set")
     return config
 
 
@@ -166,21 +172,17 @@ def _match(value: Any, hint: Any) -> tuple[bool, Any]:
         same = [x for x in get_args(hint) if x == value and type(x) is type(value)]
         return bool(same), value
     if get_origin(hint) is tuple:
-        return _match_tuple(value, get_args(hint))
+        if not isinstance(value, list | tuple):
+            return False, value
+        kinds = get_args(hint)
+        if kinds[-1] is Ellipsis:
+            kinds = kinds[:1] * len(value)
+        matches = [_match(x, kind) for x, kind in zip(value, kinds, strict=False)]
+        fits = len(value) == len(kinds) and all(ok for ok, _ in matches)
+        return fits, tuple(x for _, x in matches)
     if hint is float and type(value) is int:
         return True, float(value)
     return type(value) is hint, value
-
-
-def _match_tuple(value: Any, hints: tuple[Any, ...]) -> tuple[bool, Any]:
-    if not isinstance(value, list | tuple):
-        return False, value
-    if hints[-1] is Ellipsis:
-        hints = hints[:1] * len(value)
-    if len(value) != len(hints):
-        return False, value
-    matches = [_match(x, hint) for x, hint in zip(value, hints, strict=True)]
-    return all(ok for ok, _ in matches), tuple(x for _, x in matches)
 
 
 def _describe(hint: Any) -> str:

@@ -34,8 +34,9 @@ def account(
     Returns:
         ``overall``, ``directions.{head,tail}`` and ``bins.<name>``, each with mrr, mr, hits@1,
         hits@3, hits@10, amri and queries; ``ece.{overall,<name>}``, the paper's; ``calibration``
-        and ``shortlist``; ``entities.{old,new}`` as ``overall``, None without new ones. A group
-        without queries has ``queries`` 0 and None for the rest.
+        and ``shortlist``; ``entities.{old,new}`` as ``overall``, None without new ones;
+        ``candidates``: their ``rule``, how many answers are ``missed``, being no candidates, and
+        their ``share``. A group without queries has ``queries`` 0 and None for the rest.
     """
     return {
         "overall": metrics.overall(table),
@@ -45,4 +46,9 @@ def account(
         "calibration": calibration,
         "shortlist": shortlist,
         "entities": metrics.by_age(table, new) if new else None,
+        "candidates": {
+            "rule": table.rule,
+            "missed": int(table["missed"].sum()),
+            "share": float(table["missed"].mean()) if len(table) else None,
+        },
     }

@@ -48,12 +48,7 @@ def _digest_of(data: DataConfig) -> str:
 class Job:
     """Makes the trainings of a plan by name, in this process or in a worker's.
 
-    Attributes:
-        out: the experiment's folder.
-        trainings: by name.
-        bins: edges of the degree bins of the summaries.
-        distances: whether embedding distances are measured.
-        quiet: no progress on standard error.
+    ``bins`` are edges of the summaries' degree bins; ``distances`` asks for embedding distances.
     """
 
     out: Path

@@ -1,26 +1,7 @@
 """Experiment files: lists of data, models, encoders, strategies, any option, and seeds.
 
-An experiment file has these tables; ``docs`` and ``dglkgmix experiment --help`` show examples.
-
-``[experiment]``
-    ``name`` (required); ``about``; ``seeds`` (default ``[0]``); ``baseline``, the strategy that
-    every other is tested against (default ``"standard"`` where the grid has it); ``bins``, edges of
-    the degree bins (default ``[1, 10, 50]``); ``distances = true`` to measure embedding distances;
-    ``finding``, what is to be read beside the results.
-``[grid]``
-    Axes, each a list: ``data`` (catalog names, folders or files), ``model``, ``strategy``
-    (strategies, or names of variants), all required; ``encoder`` (default ``["lookup"]``); and any
-    option as ``"training.regime" = ["1-n", "1-k"]``. A class of the user's is ``module:Class``; its
-    options go to the cells that have it. Cells are all combinations, for every seed.
-``[settings]``
-    Options of every cell, and ``recipe``: what they start from. ``{data}``, ``{model}``,
-    ``{encoder}`` and ``{strategy}`` in it stand for the cell's own.
-``[variants.NAME]``
-    Options (and ``recipe``) of a strategy called ``NAME``: ``strategy.fixed_lambda = 1``.
-``[[comparisons]]``
-    ``of`` and ``against`` (axis → value): tests beyond those against the baseline.
-
-Later wins: recipe, settings, axes, variant, seed.
+What its tables and keys mean stands in ``docs/guides/experiments.md``, which tests hold to this
+module.
 """
 
 from __future__ import annotations

@@ -80,10 +80,8 @@ def make_plan(experiment: Experiment, graphs: Graphs, *, jobs: int = 1) -> Plan:
     Cells with equal settings share a training, and so do equal pre-trainings; a standard cell with
     the settings of a pre-training is that pre-training.
 
-    Args:
-        experiment: the grid.
-        graphs: loads the graph of a ``[data]`` table.
-        jobs: trainings at once; they share the processor's threads where "auto" left that open.
+    ``graphs`` loads the graph of a ``[data]`` table. Of several ``jobs`` all share the processor's
+    threads where "auto" left that open.
 
     Raises:
         ConfigError: settings that make no sense; the message names the cell.

@@ -1,29 +1,6 @@
 """What an experiment has found so far, as one plain value: the content of ``results.json``.
 
-Keys (``docs`` repeat them, tests check them):
-
-``experiment``, ``about``, ``finding``, ``version``, ``bins`` (edges), ``bin_names``, ``baseline``
-``counts``
-    ``done``, ``failed`` and ``pending`` cells.
-``groups``
-    One for each setting, its seeds put together: the axes (``data``, ``model``, ``encoder``,
-    ``strategy``, ``options``); ``seeds``, those that are done; ``account`` (the test split's, each
-    number as ``mean``, ``sd``, ``seeds``); ``valid_mrr`` and, by bin, ``valid_bins``;
-    ``probabilities`` (whether σ(score) is one); ``distances`` (``head``, ``relation``);
-    ``budget`` (``steps`` and ``seconds``, pre-training included, and the same by stage under
-    ``stages``); ``intervals`` (95 % of the test MRR over test triples, ``overall`` and by bin);
-    ``test``, the comparison with the baseline over the seeds that both have
-    (``overall.mrr.{a,b,difference,ci_low,ci_high,p_value,…}``, ``bins.…``), None for the baseline
-    itself; ``paper``, what the paper reports for this cell, else empty.
-``comparisons``
-    The tests that ``[[comparisons]]`` asks for: the axes of the setting, ``against`` (those of the
-    other), ``seeds`` that both have, and ``test``.
-``cells``
-    One for each seed of each group: the axes, ``seed``, ``state`` (``done``, ``failed``,
-    ``pending``), ``error``, ``run`` and, where done, the run's own figures: ``mrr``, ``account``
-    (the test split's), ``valid_mrr``, ``valid_bins``, ``probabilities``, ``distances``,
-    ``best_epoch``, ``epochs``, ``budget`` (by stage), ``ranks`` (SHA-256 of the rank table),
-    ``settings``, ``environment`` (versions and machine).
+What its keys mean stands in ``docs/guides/experiments.md``, which tests hold to this module.
 """
 
 from __future__ import annotations
@@ -47,27 +24,12 @@ from dglkgmix.kg.degrees import DegreeBins
 from dglkgmix.runs.run import Run
 from dglkgmix.training.stages import PRETRAIN
 
-_OF_CELL = (
-    "account",
-    "valid_mrr",
-    "valid_bins",
-    "distances",
-    "best_epoch",
-    "epochs",
-    "ranks",
-    "settings",
-    "probabilities",
-    "environment",
-)
+# Of a summary: told otherwise, or of no use to a reader.
+_UNTOLD = ("budget", "graph", "bin_edges", "format")
 
 
 class Results:
-    """Reads the finished trainings of a plan; what was read or tested once is kept.
-
-    Args:
-        plan: cells and trainings.
-        job: where their files are.
-    """
+    """Reads the finished trainings of a plan; what was read or tested once is kept."""
 
     def __init__(self, plan: Plan, job: Job) -> None:
         self._plan, self._job = plan, job
@@ -120,7 +82,7 @@ class Results:
         found = _named(cell.axes) | {"seed": cell.seed, "state": state, "error": error}
         found["run"] = f"{RUNS}/{cell.training}"
         if summary is not None:
-            found |= {key: summary[key] for key in _OF_CELL}
+            found |= {key: value for key, value in summary.items() if key not in _UNTOLD}
             found["mrr"] = summary["account"] and summary["account"]["overall"]["mrr"]
             found["budget"] = self._budget(cell.training)
         return found

@@ -35,18 +35,9 @@ def run_experiment(
 ) -> dict[str, Any]:
     """Fill every cell of ``plan``; go on from whatever ``out`` holds of it already.
 
-    ``results.md``, ``results.csv`` and ``results.json`` are written anew after each training.
-
-    Args:
-        plan: what is to be trained.
-        text: the experiment file, kept beside the results.
-        out: the experiment's folder.
-        jobs: trainings at once, each in a process of its own where there are several.
-        quiet: no progress of single trainings.
-        say: takes a line for each training that starts or ends.
-
-    Returns:
-        The content of ``results.json``.
+    ``results.md``, ``results.csv`` and ``results.json``, whose content is returned, are written
+    anew after each training; ``text``, the experiment file, is kept beside them. Each of several
+    ``jobs`` is a process of its own; ``say`` takes a line for each training that starts or ends.
 
     Raises:
         CheckpointError: the folder holds something else, or is in use.

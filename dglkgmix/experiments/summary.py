@@ -26,13 +26,9 @@ def summarise(run: Run, bins: Sequence[int], distances: bool) -> dict[str, Any]:
     """The summary of a finished run.
 
     Returns:
-        ``account`` of the test split (as ``dglkgmix evaluate`` prints it, with these bins; None
-        where there are no test triples), ``valid_mrr`` and, by bin, ``valid_bins`` (None where
-        there are no validation triples), ``best_epoch``, ``epochs``, ``budget`` (``steps`` and
-        ``seconds`` by stage), ``distances`` (``head``, ``relation``, at the default η for every
-        run; None where not asked for), ``ranks`` (SHA-256 of the test split's rank table),
-        ``settings`` (the configuration), ``probabilities`` (whether σ(score) is one),
-        ``environment`` (versions and machine), ``graph`` (see :func:`graph_digest`),
+        what ``results.json`` tells of a cell (``docs/guides/experiments.md``): ``account`` is
+        None without test triples, ``valid_mrr`` and ``valid_bins`` without validation triples,
+        ``distances`` where not asked for. Besides ``graph`` (see :func:`graph_digest`),
         ``bin_edges`` and ``format``.
     """
     edges = DegreeBins(tuple(bins))

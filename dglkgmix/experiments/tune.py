@@ -144,11 +144,8 @@ def starting_point(
 ) -> Config:
     """The settings that trials start from: recipe, ``[settings]`` of the space, data, overrides.
 
-    Args:
-        space: what is searched over, and what all trials share.
-        data: ``data.source``, and the options that say how it is read.
-        recipe: a recipe's name, in place of the space's.
-        overrides: ``table.option=value`` strings.
+    ``data`` are ``data.source`` and the options that say how it is read; ``recipe`` takes the place
+    of the space's; ``overrides`` are ``table.option=value`` strings.
 
     Raises:
         ConfigError: a value that an option cannot take, or an override of what is searched over.
@@ -230,10 +227,8 @@ def search(
 def claim(out: Path, content: Mapping[str, str], *, overwrite: bool = False) -> None:
     """Take a folder for the search that ``content`` describes, or find it taken by that one.
 
-    Args:
-        out: the folder, which exists.
-        content: by name, in words, what makes the search this one and no other.
-        overwrite: whether another search may give way.
+    ``content`` is by name, in words, what makes the search this one and no other. With
+    ``overwrite`` another search gives way.
 
     Raises:
         CheckpointError: the folder is another search's, or its best recipe of no known search.
@@ -288,7 +283,7 @@ def _trial(plan: Search, kg: KnowledgeGraph, trial: Any) -> float:
 def _steering_account(path: Path, kg: KnowledgeGraph) -> dict[str, Any]:
     """Of the validation split, filtered by train and valid alone: test triples steer no search."""
     scorer = ModelScorer(Run.open(path).model)
-    table = rank_split(scorer, kg, "valid", known=kg.steering_index)
+    table = rank_split(scorer, kg, "valid")
     return account(table, DegreeBins())
 
 
@@ -361,7 +356,7 @@ def _write_best(plan: Search, best: Any) -> None:
         test = Run.open(path).metrics["test"]
         if test is not None:
             head += [f"expected = {test['overall']['mrr']!r}", 'expected_from = "measured"']
-    write_atomic(plan.out / BEST, ("\n".join(head) + "\n\n" + dumps(config)).encode())
+    write_atomic(plan.out / BEST, ("\n".join(head) + "\n\n" + dumps(config, Config())).encode())
 
 
 @contextmanager

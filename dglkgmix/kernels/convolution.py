@@ -34,20 +34,19 @@ class NormedConvolution(nn.Module):
         batch, height, width = x.shape
         kernel = self.filters.kernel_size[0]
         patches = patches_of(x, kernel)  # (B, k², L)
-        weight, shift = self._normed_filters(patches)
-        weight, shift = self._thinned(weight, shift, batch)
+        weight = self.filters.weight.flatten(1)  # (F, k²)
+        with torch.autocast(x.device.type, enabled=False):
+            mean, variance = self._statistics(weight, patches)
+            scale = self.norm.weight * torch.rsqrt(variance + self.norm.eps)
+        weight = (weight * scale.unsqueeze(1)).expand(batch, -1, -1)  # (B, F, k²)
+        shift = (self.norm.bias - mean * scale).expand(batch, -1)
+        if self.dropout.active:
+            mask = draw_mask(shift.shape, self.dropout.p, shift)
+            weight, shift = weight * mask.unsqueeze(2), shift * mask
         maps = torch.baddbmm(shift.unsqueeze(2), weight, patches)  # (B, F, L)
         return maps.relu_().view(
             batch, self.filters.out_channels, height - kernel + 1, width - kernel + 1
         )
-
-    def _normed_filters(self, patches: Tensor) -> tuple[Tensor, Tensor]:
-        """Filters (F, k²) and shifts (F,) with batch norm inside."""
-        weight = self.filters.weight.flatten(1)
-        with torch.autocast(patches.device.type, enabled=False):
-            mean, variance = self._statistics(weight, patches)
-            scale = self.norm.weight * torch.rsqrt(variance + self.norm.eps)
-        return weight * scale.unsqueeze(1), self.norm.bias - mean * scale
 
     def _statistics(self, weight: Tensor, patches: Tensor) -> tuple[Tensor, Tensor]:
         """Mean and variance (F,) of every filter's output, over the batch or as remembered."""
@@ -61,11 +60,3 @@ class NormedConvolution(nn.Module):
         if not norm.frozen:
             norm.observe(mean, variance * (count / (count - 1)))
         return mean, variance
-
-    def _thinned(self, weight: Tensor, shift: Tensor, batch: int) -> tuple[Tensor, Tensor]:
-        """Filters (B, F, k²) and shifts (B, F) of every row, its dropped maps at zero."""
-        weight, shift = weight.expand(batch, -1, -1), shift.expand(batch, -1)
-        if not self.dropout.active:
-            return weight, shift
-        mask = draw_mask(shift.shape, self.dropout.p, shift)
-        return weight * mask.unsqueeze(2), shift * mask

@@ -56,12 +56,8 @@ def masked_product(vectors: Tensor, matrices: Tensor, rows: Tensor | None, p: fl
         return product
     if rows is None:
         return torch.bmm(vectors.unsqueeze(1), matrices).squeeze(1)
-    return _shared_product(vectors, matrices, rows)
-
-
-def _shared_product(vectors: Tensor, matrices: Tensor, rows: Tensor) -> Tensor:
-    """One product for each matrix, of all the vectors that share it."""
+    # One product for each matrix, of all the vectors that share it.
     order = rows.argsort()
     sizes = rows.bincount(minlength=len(matrices)).tolist()
-    sorted_product = segment_product(vectors.index_select(0, order), matrices.unsqueeze(1), sizes)
-    return sorted_product.index_select(0, order.argsort())
+    products = segment_product(vectors.index_select(0, order), matrices.unsqueeze(1), sizes)
+    return products.index_select(0, order.argsort())

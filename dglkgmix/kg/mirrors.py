@@ -8,12 +8,15 @@ Akrami et al. 2020).
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
 
-from dglkgmix.kg.degrees import Graph
 from dglkgmix.kg.keys import distinct, expand, find, triple_keys
+
+if TYPE_CHECKING:
+    from dglkgmix.kg.graph import KnowledgeGraph
 
 # Least share and least number of a relation's triples whose reverse exists under its inverse. The
 # share is that of Akrami et al. for reverse relations.
@@ -37,7 +40,7 @@ class InversePair:
     share: float
 
 
-def inverse_pairs(kg: Graph) -> list[InversePair]:
+def inverse_pairs(kg: KnowledgeGraph) -> list[InversePair]:
     """The pairs with a share of ``INVERSE_FROM`` or more over all splits, by ids."""
     rows = torch.cat([kg.train, kg.valid, kg.test])
     rows = rows[distinct(triple_keys(rows, kg.num_entities, kg.num_relations))[0]]
@@ -54,14 +57,8 @@ def inverse_pairs(kg: Graph) -> list[InversePair]:
     return [InversePair(*row) for row in zip(*columns, strict=True)]
 
 
-def count_mirrored(kg: Graph, rows: Tensor, inverses: list[InversePair]) -> int:
-    """How many of the rows (N, 3) have their mirror in train.
-
-    Args:
-        kg: the graph.
-        rows: of valid or test.
-        inverses: as :func:`inverse_pairs` finds them.
-    """
+def count_mirrored(kg: KnowledgeGraph, rows: Tensor, inverses: list[InversePair]) -> int:
+    """How many rows (N, 3) of valid or test have their mirror in train."""
     relations = kg.num_relations
     mirrored = [r * relations + r for r in range(relations)]
     for pair in inverses:
@@ -83,7 +80,7 @@ def _reverses(rows: Tensor, among: Tensor, num_entities: int) -> tuple[Tensor, T
     return here, order[places]
 
 
-def mirror_warnings(kg: Graph) -> list[str]:
+def mirror_warnings(kg: KnowledgeGraph) -> list[str]:
     """At most one warning: how many valid and test triples have their mirror in train."""
     inverses = inverse_pairs(kg)
     found = [

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
 
 from dglkgmix.kg import SPLITS
-from dglkgmix.kg.degrees import Graph
+from dglkgmix.kg.functional import functional
 from dglkgmix.kg.keys import find, triple_keys
 from dglkgmix.kg.mirrors import count_mirrored, inverse_pairs
 
+if TYPE_CHECKING:
+    from dglkgmix.kg.graph import KnowledgeGraph
 
-def summarise(kg: Graph) -> dict[str, int]:
+
+def summarise(kg: KnowledgeGraph) -> dict[str, int]:
     """Counts of a graph, keys in the order given here.
 
     Returns:
@@ -67,13 +70,21 @@ def summarise(kg: Graph) -> dict[str, int]:
     }
 
 
-def relation_rows(kg: Graph) -> list[dict[str, Any]]:
-    """Rows of each relation, most training rows first: name, train, valid, test."""
+def relation_rows(kg: KnowledgeGraph) -> list[dict[str, Any]]:
+    """Each relation, most training rows first: name, rows in train, valid and test, functional and
+    inverse_functional (:mod:`dglkgmix.kg.functional`).
+    """
     counts = {
         name: kg.split(name)[:, 1].bincount(minlength=kg.num_relations).tolist() for name in SPLITS
     }
+    forward, inverse = functional(kg).view(2, -1).tolist()
     rows = [
-        {"name": name, **{split: count[i] for split, count in counts.items()}}
+        {
+            "name": name,
+            **{split: count[i] for split, count in counts.items()},
+            "functional": forward[i],
+            "inverse_functional": inverse[i],
+        }
         for i, name in enumerate(kg.relations)
     ]
     return sorted(rows, key=lambda row: -row["train"])

@@ -40,11 +40,10 @@ class Geometry:
         Raises:
             ConfigError: nothing fits, or not this height; the message lists what would.
         """
-        if filters < 1 or kernel < 1:
-            raise ConfigError(f"model.filters {filters} and model.kernel {kernel} must be ≥ 1")
         shapes = fitting_shapes(dim, kernel)
         if height == "auto" and shapes:
-            return cls(*min(shapes, key=_distance_from_tall), filters, kernel)
+            best = min(shapes, key=lambda shape: abs(math.log(shape[0] / (2 * shape[1]))))
+            return cls(*best, filters, kernel)
         for rows, columns in shapes:
             if rows == height:
                 return cls(rows, columns, filters, kernel)
@@ -61,10 +60,6 @@ def fitting_shapes(dim: int, kernel: int) -> list[tuple[int, int]]:
     low = [rows for rows in range(1, math.isqrt(max(dim, 0)) + 1) if dim % rows == 0]
     pairs = sorted({(rows, dim // rows) for part in low for rows in (part, dim // part)})
     return [(rows, columns) for rows, columns in pairs if 2 * rows >= kernel and columns >= kernel]
-
-
-def _distance_from_tall(shape: tuple[int, int]) -> float:
-    return abs(math.log(shape[0] / (2 * shape[1])))
 
 
 def _misfit(dim: int, height: int | str, kernel: int, shapes: list[tuple[int, int]]) -> str:

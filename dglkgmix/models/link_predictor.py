@@ -76,15 +76,12 @@ class LinkPredictor(nn.Module):
     def query(self, vectors: Vectors, heads: Tensor, relations: Tensor) -> Tensor:
         """Queries (B, Dq) of head ids (B,) and relation ids (B,)."""
         head = vectors.entity(heads)
-        if not self._shares(heads.device):
+        # Finding a training batch's distinct relations would make a GPU wait, and gain it little.
+        worth = heads.device.type == "cpu" or not self.training
+        if not (worth and self.decoder.shares_relations):
             return self.decoder.query(head, vectors.relation(relations))
         distinct, rows = relations.unique(return_inverse=True)  # type: ignore[no-untyped-call]
         return self.decoder.query(head, vectors.relation(distinct), rows)
-
-    def _shares(self, device: torch.device) -> bool:
-        # Finding a training batch's distinct relations would make a GPU wait, and gain it little.
-        worth = device.type == "cpu" or not self.training
-        return worth and self.decoder.shares_relations
 
     def score_all(self, vectors: Vectors, query: Tensor) -> Tensor:
         """Scores (B, E) of queries (B, Dq) against all entities, the bias included."""

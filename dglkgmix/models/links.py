@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Links:
-    """L links between two kinds of rows. Immutable, so that copies of a model share it.
+    """L links between two kinds of rows. Immutable.
 
     Args:
         sources: (L,) row where each link starts.
@@ -28,9 +28,6 @@ class Links:
         self.num_targets = num_targets
         self._ends = {sources.device: (sources, targets)}
         self._home = sources.device
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> Links:
-        return self
 
     @cached_property
     def graph(self) -> DGLGraph:
@@ -53,11 +50,8 @@ class Links:
         DGL passes the messages where features and graph are on the same device; PyTorch does it
         elsewhere, as DGL's wheels know no GPU.
         """
-        return (
-            self.sum_by_dgl(features)
-            if features.device == self._home
-            else self.sum_by_torch(features)
-        )
+        here = features.device == self._home
+        return self.sum_by_dgl(features) if here else self.sum_by_torch(features)
 
     def sum_by_dgl(self, features: Tensor) -> Tensor:
         """See :meth:`sum`; no message is ever stored."""

@@ -8,7 +8,7 @@ FB15k-237 150 thousand products in place of 544 thousand, and no tensor as long 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
@@ -58,9 +58,6 @@ class Neighbourhood:
         heads, relations, tails = kg.edges.unbind(1)
         sizes = (kg.num_query_relations, kg.num_entities, kg.num_entities)
         return cls.build((heads, tails), relations, *sizes)
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> Neighbourhood:
-        return self
 
     @property
     def num_targets(self) -> int:

@@ -23,11 +23,8 @@ def build_decoder(options: ModelConfig) -> Decoder:
         ConfigError: an unknown name, an option at "auto", or a geometry that does not fit.
     """
     for name in ("entity_dim", "relation_dim"):
-        value = getattr(options, name)
-        if value == "auto":
+        if getattr(options, name) == "auto":
             raise ConfigError(f"model.{name} is still 'auto': resolve the configuration first")
-        if value < 1:
-            raise ConfigError(f"model.{name} is {value}: it must be at least 1")
     decoder: Decoder = _built(find("decoder", options.decoder), options)
     return decoder
 

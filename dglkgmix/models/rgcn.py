@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import torch
 from torch import Tensor, nn
 
 from dglkgmix.config import ModelConfig
-from dglkgmix.errors import ConfigError
 from dglkgmix.kernels.dropout import Dropout
 from dglkgmix.models.encoder import Encoder, Vectors
 from dglkgmix.models.neighbour_sampling import NeighbourSampler
 from dglkgmix.models.neighbourhood import Neighbourhood, thinned, with_reciprocals
-from dglkgmix.models.rgcn_layer import BasisMatrices, BlockMatrices, RelationMatrices, RGCNLayer
+from dglkgmix.models.rgcn_layer import BasisMatrices, BlockMatrices, RGCNLayer
 
 if TYPE_CHECKING:
     from dglkgmix.kg.graph import KnowledgeGraph
@@ -33,7 +32,7 @@ class RGCN(Encoder):
         kg: the graph; its training edges carry the messages.
         entity_dim, relation_dim: De and Dr.
         layers: how many, at least 1.
-        decomposition: "basis" or "block".
+        decomposition: what each relation's matrix is made of.
         bases: number of bases or of diagonal blocks.
         encoder_dropout: on the input of each layer.
         edge_dropout: probability with which each edge of a training batch is hidden, together
@@ -42,7 +41,7 @@ class RGCN(Encoder):
             takes all.
 
     Raises:
-        ConfigError: an option out of its range.
+        ConfigError: blocks that do not divide the dimension.
     """
 
     title = "R-GCN"
@@ -60,22 +59,20 @@ class RGCN(Encoder):
         relation_dim: int,
         *,
         layers: int = 1,
-        decomposition: str = "basis",
+        decomposition: Literal["basis", "block"] = "basis",
         bases: int = 30,
         encoder_dropout: float = 0.0,
         edge_dropout: float = 1.0,
         fanout: int = 0,
     ) -> None:
-        _check(layers, bases, edge_dropout, fanout)
         super().__init__(kg.num_entities, kg.num_query_relations, entity_dim, relation_dim)
         self.messages = _Shared(kg)
         self.edge_dropout = edge_dropout
         self.fanout = fanout
         self.dropout = Dropout(encoder_dropout)
+        kind = {"basis": BasisMatrices, "block": BlockMatrices}[decomposition]
         self.layers = nn.ModuleList(
-            RGCNLayer(
-                _matrices(decomposition, kg.num_query_relations, entity_dim, bases), entity_dim
-            )
+            RGCNLayer(kind(kg.num_query_relations, entity_dim, bases), entity_dim)
             for _ in range(layers)
         )
 
@@ -143,20 +140,3 @@ class _Shared:
 
     def __deepcopy__(self, memo: dict[int, object]) -> _Shared:
         return self
-
-
-def _check(layers: int, bases: int, edge_dropout: float, fanout: int) -> None:
-    if layers < 1 or bases < 1:
-        raise ConfigError(f"model.layers {layers} and model.bases {bases} must be at least 1")
-    if not 0 <= edge_dropout <= 1:
-        raise ConfigError(f"model.edge_dropout is {edge_dropout}: it must be in [0, 1]")
-    if fanout < 0:
-        raise ConfigError(f"model.fanout is {fanout}: it must be 0 (all neighbours) or more")
-
-
-def _matrices(decomposition: str, relations: int, dim: int, bases: int) -> RelationMatrices:
-    if decomposition == "basis":
-        return BasisMatrices(relations, dim, bases)
-    if decomposition == "block":
-        return BlockMatrices(relations, dim, bases)
-    raise ConfigError(f"model.decomposition is {decomposition!r}: use 'basis' or 'block'")

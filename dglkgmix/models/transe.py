@@ -5,7 +5,6 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from dglkgmix.errors import ConfigError
 from dglkgmix.kernels.dropout import Dropout
 from dglkgmix.kernels.euclidean import euclidean
 from dglkgmix.models.decoder import Decoder, same_dim
@@ -20,7 +19,7 @@ class TransE(Decoder):
     those of norm 2 are made of matrix products.
 
     Raises:
-        ConfigError: the dimensions differ, or the norm is neither 1 nor 2.
+        ConfigError: the dimensions differ.
     """
 
     is_bilinear = False
@@ -34,8 +33,6 @@ class TransE(Decoder):
         self, entity_dim: int, relation_dim: int, input_dropout: float = 0.0, norm: int = 1
     ) -> None:
         same_dim("transe", entity_dim, relation_dim)
-        if norm not in (1, 2):
-            raise ConfigError(f"model.norm is {norm}: it must be 1 or 2")
         super().__init__(entity_dim, relation_dim)
         self.norm = norm
         self.input_dropout = Dropout(input_dropout)
@@ -46,14 +43,11 @@ class TransE(Decoder):
 
     def score_all(self, query: Tensor, entities: Tensor, bias: Tensor | None = None) -> Tensor:
         """Negative distances (B, E) to all entities."""
-        distance = self._distances(query, entities)
-        return -distance if bias is None else bias - distance
-
-    def _distances(self, query: Tensor, entities: Tensor) -> Tensor:
         if self.norm == 2 and torch.is_grad_enabled():
-            return euclidean(query, entities)
-        # Ranks take no matrix product, which rounds by the size of the block.
-        return torch.cdist(query, entities, float(self.norm), EXACT)
+            distance = euclidean(query, entities)
+        else:  # Ranks take no matrix product, which rounds by the size of the block.
+            distance = torch.cdist(query, entities, float(self.norm), EXACT)
+        return -distance if bias is None else bias - distance
 
     def score(self, query: Tensor, candidates: Tensor, bias: Tensor | None = None) -> Tensor:
         """Negative distances (B, K) to the candidates of each query."""

@@ -12,6 +12,7 @@ from torch import Tensor
 from dglkgmix.config.goal import MRR
 from dglkgmix.evaluation.account import account
 from dglkgmix.evaluation.assessment import assess_calibration, fit_calibration
+from dglkgmix.evaluation.candidates import Candidates
 from dglkgmix.evaluation.list_account import listed_answers
 from dglkgmix.evaluation.list_probability import ListProbability, fit_on_validation
 from dglkgmix.evaluation.metrics import overall
@@ -177,12 +178,17 @@ def split_account(
     listed: ListProbability | None,
     new: Collection[str],
     bins: DegreeBins | None = None,
+    candidates: Candidates | None = None,
 ) -> dict[str, Any]:
-    """The account of ``split``, with calibration and shortlist where these were fitted."""
+    """The account of ``split``, with calibration and shortlist where these were fitted.
+
+    ``candidates`` are those of the ranks and of ``listed``; None is the graph's default.
+    """
     bins = bins or DegreeBins()
     calibration = shortlist = None
     if platt is not None:
         calibration = assess_calibration(scorer, kg, split, table, platt=platt, bins=bins)
-    if listed is not None and (answers := listed_answers(scorer, kg, split, listed)) is not None:
-        shortlist = answers.account(bins)
+    if listed is not None:
+        answers = listed_answers(scorer, kg, split, listed, candidates)
+        shortlist = None if answers is None else answers.account(bins)
     return account(table, bins, calibration, shortlist, new)

@@ -138,9 +138,9 @@ def read_graph(folder: RunFolder) -> KnowledgeGraph:
 
 def read_new(folder: RunFolder) -> frozenset[str]:
     """Entities that the run it started from does not know; none where it started from no run."""
-    entities = _read(folder, ENTITIES, _NAMES)
-    if "new" not in entities.column_names:
+    if "new" not in _read(folder, ENTITIES, _NAMES).column_names:
         return frozenset()
+    entities = _read(folder, ENTITIES, _NAMES | {"new": pa.bool_()})
     return frozenset(entities.filter(entities.column("new")).column("name").to_pylist())
 
 

@@ -1,10 +1,6 @@
 """bf16 products in float32 kernels are bf16 products."""
 
-from __future__ import annotations
-
 from contextlib import nullcontext
-from pathlib import Path
-from typing import Any
 
 import pytest
 import torch
@@ -16,16 +12,15 @@ from bench.emulated import PRODUCTS, EmulatedBf16, main
 from dglkgmix.config import Config
 from dglkgmix.config.toml import apply_overrides
 from dglkgmix.experiments import summary
-from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.training.launch import train
 
 
-def operands(*shapes: tuple[int, ...]) -> list[torch.Tensor]:
+def operands(*shapes):
     generator = torch.Generator().manual_seed(3)
     return [torch.randn(shape, generator=generator).bfloat16() for shape in shapes]
 
 
-def test_a_product_is_the_exact_one_rounded_once() -> None:
+def test_a_product_is_the_exact_one_rounded_once():
     left, right = operands((5, 7), (7, 4))
     with EmulatedBf16() as emulated:
         found = left @ right
@@ -35,7 +30,7 @@ def test_a_product_is_the_exact_one_rounded_once() -> None:
     assert emulated.count == 1
 
 
-def test_other_types_and_operators_are_left_alone() -> None:
+def test_other_types_and_operators_are_left_alone():
     wide = torch.full((3, 3), 1 + 2**-12)
     (narrow,) = operands((3, 3))
     with EmulatedBf16() as emulated:
@@ -45,7 +40,7 @@ def test_other_types_and_operators_are_left_alone() -> None:
 
 
 @pytest.mark.parametrize("layer", ["linear", "conv2d", "bmm"])
-def test_backward_products_are_emulated_too(layer: str) -> None:
+def test_backward_products_are_emulated_too(layer):
     """Against PyTorch's own bf16, forward and backward, up to two of its roundings."""
     shapes = {
         "linear": ((6, 8), (5, 8)),
@@ -67,13 +62,13 @@ def test_backward_products_are_emulated_too(layer: str) -> None:
         torch.testing.assert_close(emulated, own, rtol=0, atol=2 * unit)
 
 
-def test_other_processes_are_refused(monkeypatch) -> None:
+def test_other_processes_are_refused(monkeypatch):
     monkeypatch.setattr("sys.argv", ["emulated", "experiment", "precision", "--jobs=2"])
     with pytest.raises(SystemExit, match="--jobs: other processes would not emulate"):
         main()
 
 
-def test_summaries_say_that_products_were_emulated(monkeypatch) -> None:
+def test_summaries_say_that_products_were_emulated(monkeypatch):
     monkeypatch.setattr(summary, "environment", lambda: {"torch": "2"})
     monkeypatch.setattr("sys.argv", ["emulated"])
     monkeypatch.setattr("dglkgmix.cli.main.main", lambda: 2)
@@ -86,9 +81,9 @@ def test_summaries_say_that_products_were_emulated(monkeypatch) -> None:
 class Bf16Products(TorchDispatchMode):
     """Notes the operators that PyTorch itself counts as products, where they take bf16."""
 
-    def __init__(self) -> None:
+    def __init__(self):
         super().__init__()
-        self.seen: set[Any] = set()
+        self.seen = set()
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         if func.overloadpacket in flop_registry and args[0].dtype == torch.bfloat16:
@@ -98,9 +93,7 @@ class Bf16Products(TorchDispatchMode):
 
 @pytest.mark.parametrize("decoder", ["conve", "tucker"])
 @pytest.mark.parametrize("regime", ["1-n", "1-k"])
-def test_training_in_bf16_asks_for_no_other_product(
-    decoder: str, regime: str, graph: KnowledgeGraph, tmp_path: Path
-) -> None:
+def test_training_in_bf16_asks_for_no_other_product(decoder, regime, graph, tmp_path):
     given = [f"model.decoder={decoder}", f"training.regime={regime}", "runtime.precision=bf16"]
     small = ["model.entity_dim=20", "training.epochs=1", "training.batch_size=16"]
     with Bf16Products() as products:

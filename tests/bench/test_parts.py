@@ -1,11 +1,8 @@
 """Each benchmark runs, tiny, and leaves JSON that says what it ran on."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -16,12 +13,12 @@ from bench.training import CASES, strategies
 from tests.conftest import ROOT
 
 
-def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+def run(*arguments):
     command = [sys.executable, "-m", *arguments]
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
 
 
-def test_a_part_leaves_a_table_and_json_without_names_of_places(tmp_path: Path) -> None:
+def test_a_part_leaves_a_table_and_json_without_names_of_places(tmp_path):
     done = run("bench.partners", "--tiny", "--out", str(tmp_path))
     assert done.returncode == 0, done.stderr
     assert "world" in done.stdout
@@ -35,14 +32,14 @@ def test_a_part_leaves_a_table_and_json_without_names_of_places(tmp_path: Path) 
 
 @pytest.mark.long
 @pytest.mark.parametrize("part", [part for part in PARTS if part != "partners"])
-def test_every_other_part_runs(part: str, tmp_path: Path) -> None:
+def test_every_other_part_runs(part, tmp_path):
     done = run(f"bench.{part}", "--tiny", "--out", str(tmp_path))
     assert done.returncode == 0, done.stderr
     assert json.loads((tmp_path / f"{part}.json").read_text())["rows"]
 
 
 @pytest.mark.long
-def test_the_cuda_script_goes_through_its_steps_without_a_gpu(tmp_path: Path) -> None:
+def test_the_cuda_script_goes_through_its_steps_without_a_gpu(tmp_path):
     out = tmp_path / "cuda.json"
     done = run("bench.cuda", str(tmp_path), "--device", "cpu", "--dry", "--out", str(out))
     assert done.returncode == 0, done.stderr
@@ -51,7 +48,7 @@ def test_the_cuda_script_goes_through_its_steps_without_a_gpu(tmp_path: Path) ->
     assert not any("error" in part for part in parts.values())
 
 
-def test_the_cuda_script_says_what_its_folder_lacks(tmp_path: Path) -> None:
+def test_the_cuda_script_says_what_its_folder_lacks(tmp_path):
     done = run("bench.cuda", str(tmp_path))
     assert done.returncode == 2
     assert "lacks fb15k-237 and codex-s" in done.stderr
@@ -59,7 +56,7 @@ def test_the_cuda_script_says_what_its_folder_lacks(tmp_path: Path) -> None:
     assert "is no folder" in done.stderr
 
 
-def test_parts_that_are_there_are_passed_over(tmp_path: Path) -> None:
+def test_parts_that_are_there_are_passed_over(tmp_path):
     for part in PARTS:
         (tmp_path / f"{part}.json").write_text("{}")
     done = run("bench", "--out", str(tmp_path))
@@ -67,16 +64,16 @@ def test_parts_that_are_there_are_passed_over(tmp_path: Path) -> None:
     assert done.stdout.count("already") == len(PARTS)
 
 
-def test_cases_are_told_apart() -> None:
+def test_cases_are_told_apart():
     names = [(case.case, case.graph) for case in (*CASES, *strategies())]
     assert len(set(names)) == len(names)
 
 
-def test_the_exponent_is_the_slope_in_logarithms() -> None:
+def test_the_exponent_is_the_slope_in_logarithms():
     assert exponent([1, 2, 4], [3.0, 12.0, 48.0]) == pytest.approx(2.0)
 
 
-def test_what_a_table_shows(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_a_table_shows(tmp_path, capsys):
     row = {"a": {"b": 0.12345}, "c": 1234, "d": 123.4}
     assert [shown(pick(row, column)) for column in ("a.b", "c", "d", "a.x", "c.y")] == [
         "0.123", "1,234", "123", "", "",

@@ -1,8 +1,5 @@
-from __future__ import annotations
-
 import json
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -12,7 +9,7 @@ SCRIPT = "import sys; open(sys.argv[1], 'a').write(sys.argv[2])"
 COMMAND = f'"{sys.executable}" {{path}}/main.py {{path}}/log'
 
 
-def test_an_epoch_is_the_difference_and_the_rest_what_remains() -> None:
+def test_an_epoch_is_the_difference_and_the_rest_what_remains():
     seconds = {
         ("reference", 1): [15.0, 14.0, 99.0],  # median 15
         ("reference", 3): [35.0],  # 10 an epoch, 5 besides
@@ -24,7 +21,7 @@ def test_an_epoch_is_the_difference_and_the_rest_what_remains() -> None:
     assert (rest["reference"], rest["dglkgmix"], rest["ratio"]) == (5, 2, 2.5)
 
 
-def test_both_sides_take_turns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_both_sides_take_turns(tmp_path, monkeypatch):
     (tmp_path / "main.py").write_text(SCRIPT)
     monkeypatch.setattr("bench.report.describe", dict)
     sides = ("--command", f"{COMMAND} r{{epochs}}", "--ours", f"{COMMAND} d{{epochs}}")
@@ -44,9 +41,7 @@ def test_both_sides_take_turns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         ({"--command": "false {epochs}"}, "false 1: exit status 1"),
     ],
 )
-def test_what_cannot_be_compared_is_refused(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], changed: dict[str, str], message: str
-) -> None:
+def test_what_cannot_be_compared_is_refused(tmp_path, capsys, changed, message):
     given = {"--path": str(tmp_path), "--command": "true {epochs}", "--ours": "true {epochs}"}
     with pytest.raises(SystemExit) as found:
         reference.main([word for pair in (given | changed).items() for word in pair])

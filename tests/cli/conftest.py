@@ -1,12 +1,7 @@
-from __future__ import annotations
-
 import json
-from collections.abc import Sequence
-from pathlib import Path
-from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import CliRunner
 
 from dglkgmix.config import Config
 from dglkgmix.config.toml import apply_overrides
@@ -14,21 +9,18 @@ from dglkgmix.evaluation.list_probability import FEATURES, ListProbability
 from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.runs.run import Run
 from dglkgmix.training.launch import train
+from tests.conftest import write_splits
 
 SETTINGS = (
-    "model.decoder=distmult",
-    "model.entity_dim=8",
-    "training.epochs=2",
-    "training.batch_size=16",
-    "runtime.threads=1",
-    "runtime.device=cpu",
+    *("model.decoder=distmult", "model.entity_dim=8", "training.epochs=2"),
+    *("training.batch_size=16", "runtime.threads=1", "runtime.device=cpu"),
     "runtime.precision=fp32",
 )
 # Names that would steer a terminal or be a formula in a spreadsheet.
 RED, FORMULA = "\x1b[31mred", "=1+1"
 
 
-def ring_rows() -> dict[str, list[tuple[str, str, str]]]:
+def ring_rows():
     """A ring of 12 entities with a second relation that skips one; "lone" stands in test alone."""
     names = [RED, FORMULA, *(f"e{i}" for i in range(2, 12))]
     rows = [(names[i], "next", names[(i + 1) % 12]) for i in range(12)]
@@ -41,16 +33,10 @@ def ring_rows() -> dict[str, list[tuple[str, str, str]]]:
 
 
 @pytest.fixture(scope="session")
-def make_run(tmp_path_factory: pytest.TempPathFactory) -> Any:
+def make_run(tmp_path_factory):
     """``make_run(name, *overrides, folder=None, rows=None)``: the path of a finished run."""
 
-    def make(
-        name: str,
-        *overrides: str,
-        folder: Path | None = None,
-        rows: dict[str, Any] | None = None,
-        observers: Sequence[Any] = (),
-    ) -> Path:
+    def make(name, *overrides, folder=None, rows=None, observers=()):
         config = apply_overrides(Config(), [*SETTINGS, *overrides])
         path = (folder or tmp_path_factory.mktemp("runs")) / name
         with pytest.MonkeyPatch.context() as patch:
@@ -67,7 +53,7 @@ def make_run(tmp_path_factory: pytest.TempPathFactory) -> Any:
 
 
 @pytest.fixture
-def listed(monkeypatch: pytest.MonkeyPatch) -> ListProbability:
+def listed(monkeypatch):
     """Probabilities of ranked answers for every run: by score alone."""
     fitted = ListProbability(-1.0, tuple(float(name == "score") for name in FEATURES), {})
     monkeypatch.setattr(Run, "list_probability", lambda self: fitted)
@@ -75,16 +61,16 @@ def listed(monkeypatch: pytest.MonkeyPatch) -> ListProbability:
 
 
 @pytest.fixture(scope="session")
-def run(make_run: Any) -> Path:
+def run(make_run):
     return make_run("plain")
 
 
 @pytest.fixture(scope="session")
-def interrupted(make_run: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def interrupted(make_run, tmp_path_factory):
     """Stopped after the second of three epochs, each of which was stored."""
 
     class Stop:
-        def write(self, row: Any) -> None:
+        def write(self, row):
             if row.epoch == 3:
                 raise KeyboardInterrupt
 
@@ -96,21 +82,17 @@ def interrupted(make_run: Any, tmp_path_factory: pytest.TempPathFactory) -> Path
 
 
 @pytest.fixture(scope="session")
-def other(make_run: Any) -> Path:
+def other(make_run):
     return make_run("other", "runtime.seed=1", "training.loss=ce")
 
 
 @pytest.fixture(scope="session")
-def ring_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def ring_folder(tmp_path_factory):
     """The triples that the runs are trained on, as files."""
-    folder = tmp_path_factory.mktemp("ring")
-    for split, rows in ring_rows().items():
-        lines = "".join("\t".join(row) + "\n" for row in rows)
-        (folder / f"{split}.txt").write_text(lines, encoding="utf-8")
-    return folder
+    return write_splits(tmp_path_factory.mktemp("ring"), ring_rows())
 
 
-def call(command: Any, *arguments: object) -> Result:
+def call(command, *arguments):
     """Run a command that is expected to succeed."""
     result = CliRunner().invoke(command, [str(argument) for argument in arguments])
     if result.exception is not None:
@@ -118,5 +100,5 @@ def call(command: Any, *arguments: object) -> Result:
     return result
 
 
-def call_json(command: Any, *arguments: object) -> Any:
+def call_json(command, *arguments):
     return json.loads(call(command, *arguments, "--json").stdout)

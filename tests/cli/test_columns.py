@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from dglkgmix.cli.columns import account_table, aligned, share
 
 
@@ -21,7 +19,7 @@ EMPTY = {"mrr": None, "mr": None, "hits@1": None, "hits@3": None, "hits@10": Non
 FULL = {"mrr": 1 / 3, "mr": 1234.5, "hits@1": 0.25, "hits@3": 0.5, "hits@10": 1.0, "queries": 3656}
 
 
-def test_it_lines_up_and_shows_dashes_where_nothing_was_asked() -> None:
+def test_it_lines_up_and_shows_dashes_where_nothing_was_asked():
     account = {"overall": FULL, "bins": {"zero": EMPTY, "high": FULL}}
     lines = account_table({"test": account}).splitlines()
     assert lines[0].split() == ["queries", "MRR", "Hits@1", "Hits@3", "Hits@10", "mean", "rank"]
@@ -32,7 +30,7 @@ def test_it_lines_up_and_shows_dashes_where_nothing_was_asked() -> None:
     assert len({len(line) for line in lines}) == 1
 
 
-def test_several_accounts_stand_below_each_other() -> None:
+def test_several_accounts_stand_below_each_other():
     account = {"overall": FULL, "bins": {"zero": EMPTY}}
     lines = account_table({"valid": account, "test": account}).splitlines()
     assert [line.split()[0] for line in lines[1:]] == ["valid", "zero", "test", "zero"]

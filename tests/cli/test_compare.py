@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 
 from dglkgmix.cli.compare import _cells, compare
@@ -7,20 +5,10 @@ from dglkgmix.cli.evaluate import evaluate
 from dglkgmix.errors import CheckpointError, ConfigError, DataError
 from tests.cli.conftest import call, call_json, ring_rows
 
-BINS = ("zero", "low", "medium", "high")
 
-
-def test_the_json_is_the_contract(run, other):
+def test_each_run_is_compared_with_the_first(run, other):
     found = call_json(compare, run, other, run)
     assert [entry["run"] for entry in found] == [str(other), str(run)]
-    for entry in found:
-        assert entry.keys() == {"run", "overall", "bins"}
-        assert tuple(entry["bins"]) == BINS
-        for part in (entry["overall"], *entry["bins"].values()):
-            assert part.keys() == {"mrr", "hits@1", "hits@10"}
-            assert part["mrr"].keys() >= {
-                *("a", "b", "difference", "ci_low", "ci_high", "p_value", "queries")
-            }
     a, b = (call_json(evaluate, path)["overall"]["mrr"] for path in (run, other))
     first = found[0]["overall"]["mrr"]
     assert (first["a"], first["b"]) == (pytest.approx(a), pytest.approx(b))
@@ -93,7 +81,7 @@ def test_differences_stand_with_interval_and_number_of_queries(run, other):
     assert f"{part['difference']:+.4f}" in overall
     assert f"{part['ci_low']:+.4f} … {part['ci_high']:+.4f}" in overall
     assert [line.split()[:3] for line in lines if "high" in line] == [["high", "[50,∞)", "0"]] * 3
-    assert lines[-1] == "  p over bins is Holm-corrected."
+    assert lines[-1] == "  p over bins is Holm-corrected, intervals are not."
 
 
 def test_several_runs_have_a_block_each(run, other):

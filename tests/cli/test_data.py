@@ -1,6 +1,5 @@
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -18,15 +17,14 @@ INFO_KEYS = [
 ]  # fmt: skip
 
 
-def info(source: Path, capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, int]:
+def info(source, capsys, *arguments):
     assert main(["data", "info", str(source), "--json", *arguments]) == 0
     captured = capsys.readouterr()
     assert captured.err == ""
-    result: dict[str, int] = json.loads(captured.out)
-    return result
+    return json.loads(captured.out)
 
 
-def test_info_as_json(toy_folder: Path, capsys: pytest.CaptureFixture[str]):
+def test_info_as_json(toy_folder, capsys):
     result = info(toy_folder, capsys)
     assert list(result) == INFO_KEYS
     assert list(result.values())[:19] == [5, 3, 6, 2, 2, 0, 0, 0, 1, 0, 0, 1, 0, 1, 1, 0, 1, 1, 0]
@@ -36,7 +34,7 @@ def test_info_as_json(toy_folder: Path, capsys: pytest.CaptureFixture[str]):
     assert result["inverse_relations"] == []
 
 
-def test_info_tells_inverse_relations(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+def test_info_tells_inverse_relations(tmp_path, capsys):
     pairs = [("a", "b"), ("c", "d"), ("e", "f")]
     rows = [f"{h}\tparent of\t{t}\n{t}\tchild \x1bof\t{h}\n" for h, t in pairs]
     (tmp_path / "x.tsv").write_text("".join(rows) + "a\tparent of\tg\n")
@@ -50,7 +48,17 @@ def test_info_tells_inverse_relations(tmp_path: Path, capsys: pytest.CaptureFixt
     ]
 
 
-def test_info_for_people(toy_folder: Path, capsys: pytest.CaptureFixture[str]):
+def test_info_marks_functional_relations(tmp_path, capsys):
+    """Twenty towns lie in a country each."""
+    rows = [f"town {i}\tlies in\tcountry {i % 2}\n" for i in range(20)]
+    (tmp_path / "x.tsv").write_text("".join(rows))
+    (row,) = info(tmp_path / "x.tsv", capsys, "--shares", "1,0,0")["relation_rows"]
+    assert (row["functional"], row["inverse_functional"]) == (True, False)
+    assert main(["data", "info", str(tmp_path / "x.tsv"), "--shares", "1,0,0"]) == 0
+    assert "  lies in      20      0     0  functional" in capsys.readouterr().out.splitlines()
+
+
+def test_info_for_people(toy_folder, capsys):
     assert main(["data", "info", str(toy_folder)]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == str(toy_folder)
@@ -68,27 +76,26 @@ ALIKE = [
 
 
 @pytest.fixture
-def alike(tmp_path: Path) -> Path:
+def alike(tmp_path):
     path = tmp_path / "alike.tsv"
     path.write_text("".join("\t".join(row) + "\n" for row in ALIKE), encoding="utf-8")
     return path
 
 
-def test_names_that_look_alike_are_counted_with_examples(
-    alike: Path, capsys: pytest.CaptureFixture[str]
-):
+def test_names_that_look_alike_are_counted_with_examples(alike, capsys):
     """Case 63."""
-    found: dict[str, Any] = info(alike, capsys, "--shares", "1,0,0")
+    found = info(alike, capsys, "--shares", "1,0,0")
     assert (found["entities_alike"], found["relations_alike"]) == (6, 2)
     assert found["alike"]["entities"] == [
         [COMPOSED, DECOMPOSED],
         [" Großburg", "Großburg"],
         ["ann", "Ann"],
     ]
+    rest = {"valid": 0, "test": 0, "functional": False, "inverse_functional": False}
     assert found["relation_rows"] == [
-        {"name": "bought", "train": 2, "valid": 0, "test": 0},
-        {"name": "Bought", "train": 1, "valid": 0, "test": 0},
-        {"name": "sold", "train": 1, "valid": 0, "test": 0},
+        {"name": "bought", "train": 2} | rest,
+        {"name": "Bought", "train": 1} | rest,
+        {"name": "sold", "train": 1} | rest,
     ]
     assert main(["data", "info", str(alike), "--shares", "1,0,0"]) == 0
     lines = capsys.readouterr().out.splitlines()
@@ -105,15 +112,13 @@ def test_names_that_look_alike_are_counted_with_examples(
         (["--strip", "--normalize", "nfkc"], 4, 1),
     ],
 )
-def test_names_that_look_alike_can_be_joined(
-    alike: Path, options: list[str], entities: int, groups: int, capsys: pytest.CaptureFixture[str]
-):
-    found: dict[str, Any] = info(alike, capsys, "--shares", "1,0,0", *options)
+def test_names_that_look_alike_can_be_joined(alike, options, entities, groups, capsys):
+    found = info(alike, capsys, "--shares", "1,0,0", *options)
     assert found["entities"] == entities
     assert len(found["alike"]["entities"]) == groups
 
 
-def test_bad_rows_and_missing_sources(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+def test_bad_rows_and_missing_sources(tmp_path, capsys):
     """Cases 31 and 47: what, where, exit status 2 and no traceback."""
     path = tmp_path / "x.txt"
     path.write_text("a\tr\tb\n\nNew York\tUSA\n")
@@ -127,9 +132,7 @@ def test_bad_rows_and_missing_sources(tmp_path: Path, capsys: pytest.CaptureFixt
     assert "no file for train" in capsys.readouterr().err
 
 
-def test_control_characters_do_not_reach_the_terminal(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-):
+def test_control_characters_do_not_reach_the_terminal(tmp_path, capsys):
     folder = tmp_path / "x\x1b[31m"
     folder.mkdir()
     (folder / "train.txt").write_text("a\tr\tb\n")
@@ -142,9 +145,7 @@ def test_control_characters_do_not_reach_the_terminal(
 
 
 @pytest.mark.parametrize("out", ["out", "out.parquet", "out.dgl"])
-def test_convert_keeps_what_info_counts(
-    toy_folder: Path, tmp_path: Path, out: str, capsys: pytest.CaptureFixture[str]
-):
+def test_convert_keeps_what_info_counts(toy_folder, tmp_path, out, capsys):
     before = info(toy_folder, capsys)
     assert main(["data", "convert", str(toy_folder), str(tmp_path / out)]) == 0
     written = capsys.readouterr().out.split()
@@ -153,9 +154,7 @@ def test_convert_keeps_what_info_counts(
     assert info(tmp_path / out, capsys) == before
 
 
-def test_convert_by_option_and_overwrite(
-    toy_folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-):
+def test_convert_by_option_and_overwrite(toy_folder, tmp_path, capsys):
     out = tmp_path / "x"
     command = ["data", "convert", str(toy_folder), str(out), "--to", "parquet"]
     assert main(command) == 0
@@ -167,7 +166,7 @@ def test_convert_by_option_and_overwrite(
     assert main([*command, "--overwrite"]) == 0
 
 
-def test_list(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
+def test_list(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("DGLKGMIX_DATA", str(tmp_path))
     assert main(["data", "list", "--json"]) == 0
     rows = json.loads(capsys.readouterr().out)
@@ -181,7 +180,7 @@ def test_list(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Ca
     assert next(line for line in lines if line.startswith("fb15k-237")).split()[1] == "14,541"
 
 
-def test_fetch_prints_the_folder(capsys: pytest.CaptureFixture[str]):
+def test_fetch_prints_the_folder(capsys):
     assert main(["data", "fetch", "world"]) == 0
     folder = Path(capsys.readouterr().out.rstrip())
     assert (folder / "train.txt").is_file()

@@ -1,5 +1,4 @@
 import json
-from pathlib import Path
 
 import pytest
 
@@ -18,7 +17,7 @@ TOY = {
 }
 
 
-def test_json_to_the_number(toy_folder: Path, capsys: pytest.CaptureFixture[str]):
+def test_json_to_the_number(toy_folder, capsys):
     """Degrees in: a 3, b 2, c 5, d 2; each of a tail's n edges has n - 1 partners: 6+2+20+2."""
     assert main(["degrees", str(toy_folder), "--json"]) == 0
     captured = capsys.readouterr()
@@ -26,7 +25,7 @@ def test_json_to_the_number(toy_folder: Path, capsys: pytest.CaptureFixture[str]
     assert captured.err == ""
 
 
-def test_settings_and_reading_options(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+def test_settings_and_reading_options(tmp_path, capsys):
     path = tmp_path / "x.csv"
     path.write_text("o,s,p\nb,a,r\nb,c,r\nb,c,s\n")
     arguments = ["--header", "--columns", "s,p,o", "--shares", "1,0,0", "--threshold", "2"]
@@ -41,7 +40,7 @@ def test_settings_and_reading_options(tmp_path: Path, capsys: pytest.CaptureFixt
     assert result["bins"]["train"] == {"[0,1)": 0, "[1,2)": 4, "[2,inf)": 2}
 
 
-def test_table_for_people(toy_folder: Path, capsys: pytest.CaptureFixture[str]):
+def test_table_for_people(toy_folder, capsys):
     assert main(["degrees", str(toy_folder)]) == 0
     page = capsys.readouterr().out
     lines = page.splitlines()
@@ -52,7 +51,7 @@ def test_table_for_people(toy_folder: Path, capsys: pytest.CaptureFixture[str]):
     assert next(line.split()[-1] for line in lines if "synthetic samples" in line) == "30"
 
 
-def test_bins_of_ones_own_in_the_table(toy_folder: Path, capsys: pytest.CaptureFixture[str]):
+def test_bins_of_ones_own_in_the_table(toy_folder, capsys):
     assert main(["degrees", str(toy_folder), "--bins", "1,2"]) == 0
     rows = [line.split() for line in capsys.readouterr().out.splitlines()]
     assert ["[1,2)", "4", "50.0", "%", "4", "33.3", "%", "1", "25.0", "%", "0", "0.0", "%"] in rows
@@ -60,24 +59,12 @@ def test_bins_of_ones_own_in_the_table(toy_folder: Path, capsys: pytest.CaptureF
 
 
 @pytest.mark.parametrize("ending", ["png", "svg", "pdf"])
-def test_plot(toy_folder: Path, tmp_path: Path, ending: str, capsys: pytest.CaptureFixture[str]):
+def test_plot(toy_folder, tmp_path, ending, capsys):
     path = tmp_path / f"plot.{ending}"
     assert main(["degrees", str(toy_folder), "--plot", str(path)]) == 0
     head = {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}[ending]
     assert path.read_bytes().startswith(head)
     assert capsys.readouterr().out.rstrip().endswith(f"Figure: {path}")
-
-
-def test_a_figure_replaces_a_file_only_on_request(
-    toy_folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-):
-    path = tmp_path / "plot.svg"
-    path.write_text("mine")
-    assert main(["degrees", str(toy_folder), "--plot", str(path)]) == 2
-    assert "exists; choose another name, or pass --overwrite" in capsys.readouterr().err
-    assert path.read_text() == "mine"
-    assert main(["degrees", str(toy_folder), "--plot", str(path), "--overwrite"]) == 0
-    assert path.read_bytes().startswith(b"<?xml")
 
 
 @pytest.mark.parametrize(
@@ -89,9 +76,7 @@ def test_a_figure_replaces_a_file_only_on_request(
         (["--columns", "a,b,c"], "--header"),
     ],
 )
-def test_what_makes_no_sense_is_told(
-    toy_folder: Path, arguments: list[str], what: str, capsys: pytest.CaptureFixture[str]
-):
+def test_what_makes_no_sense_is_told(toy_folder, arguments, what, capsys):
     assert main(["degrees", str(toy_folder), *arguments]) == 2
     captured = capsys.readouterr()
     assert what in captured.err

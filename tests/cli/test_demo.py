@@ -1,19 +1,13 @@
-from __future__ import annotations
-
-from pathlib import Path
-
 import pytest
 
 from dglkgmix.cli.main import main
 from dglkgmix.experiments import demo
 
 
-def test_it_says_where_the_report_is_and_what_to_ask_next(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
+def test_it_says_where_the_report_is_and_what_to_ask_next(monkeypatch, capsys, tmp_path):
     asked = {}
 
-    def run_demo(out: Path, **options: object) -> dict:
+    def run_demo(out, **options):
         asked.update(options, out=out)
         return {}
 
@@ -27,22 +21,11 @@ def test_it_says_where_the_report_is_and_what_to_ask_next(
     assert f"dglkgmix predict {tmp_path / 'd' / 'mixup'}" in printed
 
 
-def test_help_shows_an_example(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["demo", "--help"]) == 0
-    assert "Example: dglkgmix demo" in capsys.readouterr().out
-
-
 @pytest.mark.parametrize(
     ("typed", "said"),
     [("bin/dglkgmix", "bin/dglkgmix predict"), ("x/__main__.py", "Ask more: dglkgmix predict")],
 )
-def test_the_next_command_is_said_as_this_one_was_typed(
-    typed: str,
-    said: str,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    tmp_path: Path,
-) -> None:
+def test_the_next_command_is_said_as_this_one_was_typed(typed, said, monkeypatch, capsys, tmp_path):
     monkeypatch.setattr(demo, "run_demo", lambda out, **options: {})
     monkeypatch.setattr("sys.argv", [typed])
     assert main(["demo", "--out", str(tmp_path / "d")]) == 0

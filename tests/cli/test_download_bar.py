@@ -1,17 +1,15 @@
 import io
 import sys
 
-import pytest
-
 from dglkgmix.cli.download_bar import DownloadBar
 
 
 class Terminal(io.StringIO):
-    def isatty(self) -> bool:
+    def isatty(self):
         return True
 
 
-def test_each_file_is_named_once_where_nobody_watches(capsys: pytest.CaptureFixture[str]):
+def test_each_file_is_named_once_where_nobody_watches(capsys):
     bar = DownloadBar()
     for done in (1, 2, 3):
         bar("a.txt", done, 3)
@@ -21,7 +19,7 @@ def test_each_file_is_named_once_where_nobody_watches(capsys: pytest.CaptureFixt
     assert captured.out == ""
 
 
-def test_a_terminal_gets_a_bar_for_each_file(monkeypatch: pytest.MonkeyPatch):
+def test_a_terminal_gets_a_bar_for_each_file(monkeypatch):
     terminal = Terminal()
     monkeypatch.setattr(sys, "stderr", terminal)
     bar = DownloadBar()

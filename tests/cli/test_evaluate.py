@@ -1,9 +1,8 @@
-from __future__ import annotations
-
 import json
 
 import pytest
 
+from dglkgmix.cli.compare import compare
 from dglkgmix.cli.evaluate import KINDS, evaluate
 from dglkgmix.errors import ConfigError, DataError
 from dglkgmix.evaluation import details, list_probability
@@ -13,31 +12,13 @@ from dglkgmix.evaluation.shortlist import read_shortlists
 from dglkgmix.runs.run import Run
 from tests.cli.conftest import call, call_json, ring_rows
 
-GROUP = {"mrr", "mr", "hits@1", "hits@3", "hits@10", "amri", "queries"}
-ERRORS = {"ece", "brier", "log_loss"}
-KEYS = ("overall", "directions", "bins", "ece", "calibration", "shortlist")
-BINS = ("zero", "low", "medium", "high")
-
-
-def test_the_json_is_the_contract(run):
-    found = call_json(evaluate, run)
-    assert found.keys() == {*KEYS, "entities"}
-    assert found["entities"] is None
-    assert found["overall"].keys() == GROUP
-    assert found["directions"].keys() == {"head", "tail"}
-    assert tuple(found["bins"]) == BINS
-    assert all(part.keys() == GROUP for part in found["bins"].values())
-    assert tuple(found["ece"]) == ("overall", *BINS)
-    calibration = found["calibration"]
-    assert calibration.keys() == {"scale", "offset", "before", "after", "bins"}
-    assert calibration["before"].keys() == calibration["after"].keys() == ERRORS
-    assert found["bins"]["high"] == dict.fromkeys(GROUP) | {"queries": 0}
-    assert found["ece"]["high"] is None
-    assert sum(part["queries"] for part in found["bins"].values()) == 10
-
 
 def test_figures_are_the_run_s_own_and_unrounded(run):
     found = call_json(evaluate, run)
+    assert tuple(found["bins"]) == ("zero", "low", "medium", "high")
+    assert sum(part["queries"] for part in found["bins"].values()) == 10
+    assert set(found["bins"]["high"].values()) == {None, 0}
+    assert found["ece"]["high"] is None
     table = Run.open(run).rank_table()
     assert found["overall"]["mrr"] == pytest.approx((1 / table["rank"]).mean(), abs=1e-15)
     assert found == json.loads(json.dumps(Run.open(run).metrics["test"]))
@@ -50,12 +31,6 @@ def test_other_bins(run):
     found = call_json(evaluate, run, "--bins", "1,2")
     assert tuple(found["bins"]) == ("[0,1)", "[1,2)", "[2,inf)")
     assert tuple(found["calibration"]["bins"]) == ("[0,1)", "[1,2)", "[2,inf)")
-
-
-@pytest.mark.parametrize("bins", ["", "1,1", "2,1", "0", "a"])
-def test_bins_that_make_none_are_refused(run, bins):
-    with pytest.raises(ConfigError, match="bins"):
-        call(evaluate, run, "--bins", bins)
 
 
 def test_ranking_anew_gives_the_stored_ranks(run):
@@ -135,24 +110,23 @@ def test_ranks_in_text_without_scores(ring_folder, tmp_path):
     assert found["by"]["ties"]["optimistic"]["mrr"] is None
 
 
-def test_ranks_replace_a_file_only_on_request_and_a_run_s_own_never(run, tmp_path):
-    path = tmp_path / "ranks.parquet"
-    path.write_text("mine")
-    with pytest.raises(ConfigError, match=r"--write-ranks .* exists; .*--overwrite"):
-        call(evaluate, run, "--write-ranks", path)
-    assert path.read_text() == "mine"
-    call(evaluate, run, "--write-ranks", path, "--overwrite")
-    assert len(RankTable.from_bytes(path.read_bytes())) == 10
-    with pytest.raises(ConfigError, match="a file of the run"):
-        call(evaluate, run, "--write-ranks", run / "ranks-test.parquet", "--overwrite")
-
-
 def test_the_popularity_baseline(ring_folder):
     found = call_json(evaluate, "--baseline", "popularity", "--data", ring_folder)
     assert found["overall"]["queries"] == 10
     # every entity has at most one incoming edge of a relation: no answer outranks all others
     assert found["overall"]["hits@1"] == 0
     assert found["calibration"]["scale"] > 0
+
+
+def test_given_false_triples_are_told_from_the_true_ones(run, tmp_path):
+    false = tmp_path / "false.tsv"
+    false.write_text("e2\tnext\te9\ne3\tskip\te3\n")
+    assert "classification" not in call_json(evaluate, run)
+    found = call_json(evaluate, run, "--false-triples", false)["classification"]
+    assert (found["true"], found["false"]) == (5, 2)
+    assert set(found["thresholds"]["relations"]) == {"next", "skip"}
+    page = call(evaluate, run, "--false-triples", false).stdout
+    assert f"{found['accuracy']:.4f}" in page.split("Triple classification: 5 true against 2")[1]
 
 
 def test_given_false_triples_take_the_place_of_sampled_ones(run, tmp_path):
@@ -195,5 +169,44 @@ def test_without_validation_triples_there_is_no_calibration(make_run):
     assert call_json(evaluate, make_run("unvalidated", rows=rows))["calibration"] is None
 
 
-def test_help_has_an_example():
-    assert "Example: dglkgmix evaluate" in call(evaluate, "--help").stdout
+def test_ranks_among_observed_candidates_and_who_is_missed(run, ring_folder, tmp_path):
+    path = tmp_path / "observed.parquet"
+    result = call(evaluate, run, "--candidates", "observed", "--write-ranks", path, "--json")
+    table = RankTable.from_bytes(path.read_bytes())
+    kg = Run.open(run).kg
+    zero = int((table["tail_relation"] == 0).sum())
+    found = json.loads(result.stdout)
+    assert found["candidates"] == {"rule": "observed", "missed": zero, "share": zero / 10}
+    told = f"Warning: {zero} of 10 answers ({10 * zero:.1f} %) are no candidates (observed)"
+    assert told in result.stderr
+    assert found["bins"]["zero"]["hits@10"] == 0
+    assert max(table["rank"]) <= kg.num_entities
+    with pytest.raises(DataError, match="different candidates, 'all' and 'observed'"):
+        call(compare, run, path)
+    data = ("--data", ring_folder, "--candidates", "observed")
+    foreign = call_json(evaluate, "--ranks", path, *data)
+    assert foreign["candidates"] == found["candidates"]
+    baseline = call_json(evaluate, "--baseline", "popularity", *data)
+    assert baseline["candidates"] == found["candidates"]
+
+
+def test_a_rule_and_a_file_of_types_are_one_too_many(run, tmp_path):
+    types = tmp_path / "types.csv"
+    rows = [f"{name},any" for name in Run.open(run).kg.entities]
+    types.write_text("\n".join(["entity,type", *rows]))
+    assert call_json(evaluate, run, "--types", types)["candidates"]["rule"] == "types-file"
+    with pytest.raises(ConfigError, match="choose one"):
+        call(evaluate, run, "--types", types, "--candidates", "all")
+
+
+def test_bins_where_popularity_is_better_are_marked(tmp_path):
+    """(d, r, ?): b has rank 1 by popularity and 2 in the file."""
+    data, ranks = tmp_path / "data", tmp_path / "ranks.tsv"
+    data.mkdir()
+    (data / "train.tsv").write_text("a\tr\tb\nc\tr\tb\nc\tr\td\n")
+    (data / "test.tsv").write_text("d\tr\tb\n")
+    rows = ["head\trelation\ttail\tdirection\trank", "d\tr\tb\ttail\t2", "d\tr\tb\thead\t1"]
+    ranks.write_text("\n".join(rows) + "\n")
+    lines = call(evaluate, "--ranks", ranks, "--data", data).stdout.splitlines()
+    assert [line.split()[:3] for line in lines if ") *" in line] == [["low", "[1,10)", "*"]]
+    assert "  * MRR of ranking by popularity alone: low 1.0000" in lines

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from dglkgmix.cli.evaluate import evaluate
 from dglkgmix.cli.evaluate_page import number
 from tests.cli.conftest import call, call_json

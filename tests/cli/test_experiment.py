@@ -36,7 +36,7 @@ def invoke(*arguments):
 
 
 def results(failed):
-    empty: dict[str, list] = {"groups": [], "cells": [], "bin_names": []}
+    empty = {"groups": [], "cells": [], "bin_names": []}
     counts = {"done": 2 - failed, "failed": failed, "pending": 0}
     texts = {"experiment": "x", "about": "", "finding": "", "version": "1", "baseline": None}
     return {"counts": counts, **texts, **empty}
@@ -102,8 +102,16 @@ def test_packaged_experiments_can_be_shown():
     assert invoke("paper-main", "--show").stdout == packaged_text("experiments", "paper-main")
 
 
-def test_help_has_an_example_and_names_every_packaged_experiment():
+def test_help_has_a_grid_and_names_every_packaged_experiment():
     found = invoke("--help").stdout
-    assert "Example: dglkgmix experiment" in found
     assert 'strategy = ["standard", "two-stage", "mixup"]' in found
     assert [name for name in packaged("experiments") if name not in found] == []
+
+
+def test_a_folder_whose_name_is_not_utf_8_is_printed(file, monkeypatch):
+    monkeypatch.setattr(
+        "dglkgmix.experiments.runner.run_experiment", lambda *_, **__: {"counts": {"failed": 0}}
+    )
+    monkeypatch.setattr("dglkgmix.experiments.results_text.to_markdown", lambda found: "")
+    found = invoke(file, "--out", "out\udcff")
+    assert found.stderr == "Results: out\\xff/results.md, results.csv, results.json\n"

@@ -1,10 +1,10 @@
-from __future__ import annotations
-
 import pytest
 
 from dglkgmix.cli.export import export
 from dglkgmix.errors import ConfigError
 from tests.cli.conftest import call
+
+KINDS = ("metadata", "vectors")
 
 
 @pytest.mark.parametrize(
@@ -12,6 +12,9 @@ from tests.cli.conftest import call
     [
         ("parquet", ["entities.parquet", "relations.parquet"]),
         ("npy", ["entities.json", "entities.npy", "relations.json", "relations.npy"]),
+        ("csv", ["entities.csv", "relations.csv"]),
+        ("word2vec", ["entities.txt", "reciprocals.txt", "relations.txt"]),
+        ("projector", [f"{n}_{k}.tsv" for n in ("entities", "relations") for k in KINDS]),
     ],
 )
 def test_files_are_written_and_listed(run, tmp_path, form, names):
@@ -33,7 +36,3 @@ def test_a_run_is_never_overwritten(run):
     with pytest.raises(ConfigError, match="is a run folder"):
         call(export, run, "--out", run, "--overwrite")
     assert (run / "entities.parquet").read_bytes() == before
-
-
-def test_help_has_an_example():
-    assert "Example: dglkgmix export" in call(export, "--help").stdout

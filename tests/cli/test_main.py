@@ -1,16 +1,10 @@
-from __future__ import annotations
-
 import os
 import re
-import signal
 import subprocess
 import sys
 import textwrap
 import types
-from collections.abc import Callable, Iterator
 from pathlib import Path
-from subprocess import CompletedProcess
-from typing import Any
 
 import click
 import pytest
@@ -20,13 +14,10 @@ from dglkgmix import errors
 from dglkgmix.cli import main as cli_main
 from dglkgmix.cli.main import COMMANDS, cli, main
 
-RunPython = Callable[..., "CompletedProcess[str]"]
-Result = tuple[int, str, str]
-
 
 @pytest.fixture
-def run(capsys: pytest.CaptureFixture[str]) -> Callable[..., Result]:
-    def call(*args: str) -> Result:
+def run(capsys):
+    def call(*args):
         status = main(args)
         printed = capsys.readouterr()
         return status, printed.out, printed.err
@@ -35,38 +26,38 @@ def run(capsys: pytest.CaptureFixture[str]) -> Callable[..., Result]:
 
 
 @pytest.fixture
-def act(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], Any]], None]:
+def act(monkeypatch):
     """Adds a command ``act`` that does what the test says."""
     module = types.ModuleType("tests_act")
 
-    def define(body: Callable[[], Any]) -> None:
+    def define(body):
         @click.command()
-        def command() -> Any:
+        def command():
             """Act."""
             return body()
 
-        module.command = command  # type: ignore[attr-defined]
+        module.command = command
 
     monkeypatch.setitem(sys.modules, "tests_act", module)
     monkeypatch.setitem(COMMANDS, "act", "tests_act:command")
     return define
 
 
-def raising(error: BaseException) -> Callable[[], None]:
-    def body() -> None:
+def raising(error):
+    def body():
         raise error
 
     return body
 
 
 class TestUsage:
-    def test_no_command(self, run: Callable[..., Result]) -> None:
+    def test_no_command(self, run):
         status, out, err = run()
         assert (status, out) == (2, "")
         assert err.startswith("Usage: dglkgmix [OPTIONS]")
         assert "train" in err
 
-    def test_help_lists_every_command_with_its_summary(self, run: Callable[..., Result]) -> None:
+    def test_help_lists_every_command_with_its_summary(self, run):
         status, out, err = run("--help")
         assert (status, err) == (0, "")
         commands = out.partition("Commands:")[2]
@@ -74,7 +65,7 @@ class TestUsage:
         assert listed == [*COMMANDS, "Example:"]
         assert "..." not in commands, "summaries are whole"
 
-    def test_version(self, run: Callable[..., Result]) -> None:
+    def test_version(self, run):
         assert run("--version") == (0, f"dglkgmix {dglkgmix.__version__}\n", "")
 
     @pytest.mark.parametrize(
@@ -85,17 +76,12 @@ class TestUsage:
             ("zzz", "No such command 'zzz'."),
         ],
     )
-    def test_a_mistyped_command(self, run: Callable[..., Result], typed: str, hint: str) -> None:
+    def test_a_mistyped_command(self, run, typed, hint):
         status, out, err = run(typed)
         assert (status, out) == (2, "")
         assert err.splitlines()[-1] == f"Error: {hint}"
 
-    def test_a_mistyped_option(self, run: Callable[..., Result]) -> None:
-        status, out, err = run("--debg")
-        assert (status, out) == (2, "")
-        assert "--debug" in err
-
-    def test_python_m(self) -> None:
+    def test_python_m(self):
         done = subprocess.run(
             [sys.executable, "-m", "dglkgmix", "nonsense"], capture_output=True, text=True
         )
@@ -124,14 +110,7 @@ class TestErrors:
             (errors.DataError("no entity '\x1b[2Jx'"), 2, r"no entity '\x1b[2Jx'"),
         ],
     )
-    def test_one_line_and_a_status(
-        self,
-        run: Callable[..., Result],
-        act: Callable[..., None],
-        error: Exception,
-        status: int,
-        message: str,
-    ) -> None:
+    def test_one_line_and_a_status(self, run, act, error, status, message):
         act(raising(error))
         ended, out, err = run("act")
         assert (ended, out) == (status, "")
@@ -139,9 +118,7 @@ class TestErrors:
         assert err.count("\n") == 1
 
     @pytest.mark.parametrize("error", [KeyboardInterrupt(), click.Abort()])
-    def test_interrupted(
-        self, run: Callable[..., Result], act: Callable[..., None], error: BaseException
-    ) -> None:
+    def test_interrupted(self, run, act, error):
         act(raising(error))
         status, out, err = run("act")
         assert (status, out) == (130, "")
@@ -158,32 +135,22 @@ class TestErrors:
             (click.ClickException("bad"), 1),
         ],
     )
-    def test_what_a_command_decides_itself(
-        self,
-        run: Callable[..., Result],
-        act: Callable[..., None],
-        error: BaseException,
-        status: int,
-    ) -> None:
+    def test_what_a_command_decides_itself(self, run, act, error, status):
         act(raising(error))
         assert run("act")[0] == status
 
-    def test_success(self, run: Callable[..., Result], act: Callable[..., None]) -> None:
+    def test_success(self, run, act):
         act(lambda: click.echo("done"))
         assert run("act") == (0, "done\n", "")
 
-    def test_debug_shows_the_traceback_too(
-        self, run: Callable[..., Result], act: Callable[..., None]
-    ) -> None:
+    def test_debug_shows_the_traceback_too(self, run, act):
         act(raising(errors.DataError("a.tsv:3: bad")))
         status, out, err = run("--debug", "act")
         assert (status, out) == (2, "")
         assert err.startswith("Traceback (most recent call last):")
         assert err.endswith("Error: a.tsv:3: bad\n")
 
-    def test_no_password_is_shown(
-        self, run: Callable[..., Result], act: Callable[..., None]
-    ) -> None:
+    def test_no_password_is_shown(self, run, act):
         act(raising(RuntimeError("postgresql://u:s3cret@h/db cannot be reached")))
         for status, args in (
             (1, ("act",)),
@@ -194,9 +161,6 @@ class TestErrors:
             assert (found, out) == (status, "")
             assert "//u:***@h" in err
             assert "s3cret" not in err
-
-    def test_debug_is_quiet_about_usage(self, run: Callable[..., Result]) -> None:
-        assert "Traceback" not in run("--debug", "zzz")[2]
 
 
 class TestStreams:
@@ -211,7 +175,7 @@ class TestStreams:
         sys.exit(main.main(["act"]))
     """
 
-    def test_a_reader_that_stops_reading(self) -> None:
+    def test_a_reader_that_stops_reading(self):
         """As in `dglkgmix ... | head`: in silence, however little was written."""
         for lines in (1, 100_000):
             code = self.code(f"for i in range({lines}): print(i)")
@@ -223,7 +187,7 @@ class TestStreams:
             os.close(write)
             assert (done.returncode, done.stderr) == (1, "")
 
-    def test_a_full_disk_behind_stdout(self) -> None:
+    def test_a_full_disk_behind_stdout(self):
         with Path("/dev/full").open("w") as full:
             done = subprocess.run(
                 [sys.executable, "-c", self.code("print(1)")],
@@ -232,11 +196,36 @@ class TestStreams:
                 text=True,
             )
         assert done.returncode == 1
-        assert done.stderr.splitlines()[0] == "Error: [Errno 28] No space left on device"
-        assert "Traceback" not in done.stderr
+        what = "standard output cannot be written: No space left on device"
+        assert done.stderr == f"Error: {what}\n"
+
+    @pytest.mark.parametrize(
+        ("body", "status", "printed"),
+        [
+            ("click.echo('a warning', err=True); print(1)", 0, "1\n"),
+            ("print(1); raise click.UsageError('x' * 10_000)", 2, "1\n"),
+            ("raise KeyboardInterrupt", 130, ""),
+            ("raise ValueError", 1, ""),
+        ],
+    )
+    @pytest.mark.parametrize("how", ["full", "unread"])
+    def test_a_standard_error_that_cannot_be_written_changes_no_status(
+        self, how: str, body: str, status: int, printed: str
+    ) -> None:
+        read, write = os.pipe()
+        os.close(read)
+        with Path("/dev/full").open("w") as full:
+            done = subprocess.run(
+                [sys.executable, "-c", self.code(body)],
+                stdout=subprocess.PIPE,
+                stderr=full if how == "full" else write,
+                text=True,
+            )
+        os.close(write)
+        assert (done.returncode, done.stdout) == (status, printed)
 
     @pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
-    def test_a_closed_stream_is_nowhere_for_children_too(self, closed: str, tmp_path: Path) -> None:
+    def test_a_closed_stream_is_nowhere_for_children_too(self, closed, tmp_path):
         """No file of ours gets the number of a closed stream."""
         body = (
             "import os, subprocess; print(1); click.echo(2, err=True); file = open('file', 'w'); "
@@ -253,47 +242,31 @@ class TestStreams:
 
     @pytest.mark.parametrize("closed", [">&-", "2>&-"])
     @pytest.mark.parametrize("command", ["data list", "train toy --epochs 1 --out run"])
-    def test_commands_with_a_closed_stream(
-        self, command: str, closed: str, toy_folder: Path
-    ) -> None:
+    def test_commands_with_a_closed_stream(self, command, closed, toy_folder):
         line = f"exec {sys.executable} -m dglkgmix {command} {closed}"
         done = subprocess.run(line, shell=True, cwd=toy_folder.parent, capture_output=True)
         assert done.returncode == 0
 
-    def test_a_name_that_the_locale_cannot_show(self, run_python: RunPython) -> None:
+    def test_a_name_that_the_locale_cannot_show(self, run_python):
         code = self.code("print('Ångström 東京')")
         done = run_python(code, PYTHONIOENCODING="ascii", PYTHONUTF8="0")
         assert done.stdout == "\\xc5ngstr\\xf6m \\u6771\\u4eac\n"
 
-    def test_ctrl_c(self) -> None:
-        body = "import time; print('ready', flush=True); time.sleep(60)"
-        command = [sys.executable, "-c", self.code(body)]
-        with subprocess.Popen(
-            command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-        ) as process:
-            assert process.stdout is not None
-            assert process.stdout.readline() == "ready\n"
-            process.send_signal(signal.SIGINT)
-            err = process.communicate(timeout=30)[1]
-        assert process.returncode == 130
-        assert err.strip() == "Interrupted."
-
-    def code(self, body: str) -> str:
+    def code(self, body):
         return textwrap.dedent(self.ACT).format(body=body)
 
 
-def paths(command: click.Command, prefix: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+def paths(command, prefix):
     yield prefix
     if isinstance(command, click.Group):
         context = click.Context(command)
         for name in command.list_commands(context):
             child = command.get_command(context, name)
-            assert child is not None
             yield from paths(child, (*prefix, name))
 
 
 class TestEveryCommand:
-    def test_help_of_all_loads_neither_pytorch_nor_dgl(self, run_python: RunPython) -> None:
+    def test_help_of_all_loads_neither_pytorch_nor_dgl(self, run_python):
         """What makes `--help` slow, checked without a clock: modules, not seconds."""
         code = """
             import io, sys
@@ -310,7 +283,7 @@ class TestEveryCommand:
         done = run_python(code, *(" ".join(path) for path in paths(cli, ())))
         assert (done.stdout, done.stderr) == ("[]\n", "")
 
-    def test_every_help_has_a_text_and_an_example(self, run: Callable[..., Result]) -> None:
+    def test_every_help_has_a_text_and_an_example(self, run):
         for path in paths(cli, ()):
             status, out, _ = run(*path, "--help")
             name = " ".join(("dglkgmix", *path))
@@ -318,11 +291,11 @@ class TestEveryCommand:
             assert f"Usage: {name} " in out
             assert "Example: dglkgmix" in out, f"{name} --help shows no example"
 
-    def test_import_of_the_package_loads_nothing_else(self, run_python: RunPython) -> None:
+    def test_import_of_the_package_loads_nothing_else(self, run_python):
         code = "import dglkgmix, sys; print({'torch', 'dgl', 'numpy', 'click'} & set(sys.modules))"
         assert run_python(code).stdout == "set()\n"
 
-    def test_the_table_names_what_is_there(self) -> None:
+    def test_the_table_names_what_is_there(self):
         context = click.Context(cli)
         for name in COMMANDS:
             command = cli.get_command(context, name)

@@ -1,9 +1,5 @@
 """Options of the configuration as options of a command."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import click
 import pytest
 from click.testing import CliRunner
@@ -14,16 +10,16 @@ from dglkgmix.config.settings import TRAINING
 
 @click.command()
 @flags(TRAINING.values())
-def command(**options: Any) -> None:
+def command(**options):
     print({name: value for name, value in options.items() if value is not None})
 
 
-def call(*args: str) -> str:
+def call(*args):
     result = CliRunner().invoke(command, args)
     return result.output.strip()
 
 
-def test_every_option_with_a_flag_is_there_and_none_is_given() -> None:
+def test_every_option_with_a_flag_is_there_and_none_is_given():
     names = {parameter.name for parameter in command.params}
     assert names == set(TRAINING)
     assert call() == "{}"
@@ -40,7 +36,7 @@ def test_every_option_with_a_flag_is_there_and_none_is_given() -> None:
         (("--fixed-lambda", "1"), "{'fixed_lambda': 1.0}"),
     ],
 )
-def test_values_have_the_types_of_their_options(args: tuple[str, ...], shown: str) -> None:
+def test_values_have_the_types_of_their_options(args, shown):
     assert call(*args) == shown
 
 
@@ -52,7 +48,7 @@ def test_values_have_the_types_of_their_options(args: tuple[str, ...], shown: st
         (("--epochs", "many"), "'many' is not a valid integer"),
     ],
 )
-def test_other_values_are_refused_with_the_choices(args: tuple[str, ...], message: str) -> None:
+def test_other_values_are_refused_with_the_choices(args, message):
     assert message in " ".join(call(*args).split())
 
 
@@ -66,7 +62,7 @@ def test_other_values_are_refused_with_the_choices(args: tuple[str, ...], messag
         ("--fixed-lambda", "One λ instead of draws; 1 is the control."),
     ],
 )
-def test_help_ends_with_the_default_or_what_auto_means(flag: str, text: str) -> None:
+def test_help_ends_with_the_default_or_what_auto_means(flag, text):
     (found,) = [p for p in command.params if flag in p.opts]
     assert isinstance(found, click.Option)
     assert found.help == text

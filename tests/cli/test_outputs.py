@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import os
 from pathlib import Path
 
@@ -7,7 +5,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from dglkgmix.cli.main import COMMANDS, cli
+from dglkgmix.cli.main import COMMANDS, cli, main
 from dglkgmix.cli.outputs import OUT, NonEmpty, OutPath, check_new, check_text
 from dglkgmix.errors import ConfigError
 from dglkgmix.files import RunFolder
@@ -29,20 +27,19 @@ WRITING = {
 GOING_ON = ("experiment", "tune")
 
 
-def commands() -> dict[str, click.Command]:
+def commands():
     """All commands and sub-commands by name."""
     context = click.Context(cli)
-    found: dict[str, click.Command] = {}
+    found = {}
     for name in COMMANDS:
         command = cli.get_command(context, name)
-        assert command is not None
         found[name] = command
         if isinstance(command, click.Group):
             found |= {f"{name} {inner}": each for inner, each in command.commands.items()}
     return found
 
 
-def test_every_place_to_write_to_is_checked_alike() -> None:
+def test_every_place_to_write_to_is_checked_alike():
     """No path that a command writes to may be empty, and each has its --overwrite."""
     checked = {
         name: [p.name for p in command.params if isinstance(p.type, OutPath)]
@@ -55,12 +52,12 @@ def test_every_place_to_write_to_is_checked_alike() -> None:
 
 @pytest.mark.parametrize("value", ["", " "])
 @pytest.mark.parametrize("kind", [OUT, NonEmpty()])
-def test_an_empty_name_is_a_usage_error(value: str, kind: click.ParamType) -> None:
+def test_an_empty_name_is_a_usage_error(value, kind):
     """As an unset variable of the shell makes it: the current folder was not meant."""
 
     @click.command()
     @click.option("--out", type=kind)
-    def write(out: object) -> None:
+    def write(out):
         raise AssertionError(out)
 
     result = CliRunner().invoke(write, ["--out", value])
@@ -68,7 +65,7 @@ def test_an_empty_name_is_a_usage_error(value: str, kind: click.ParamType) -> No
     assert "is empty" in result.output
 
 
-def test_what_stands_there_is_kept_unless_asked(tmp_path: Path) -> None:
+def test_what_stands_there_is_kept_unless_asked(tmp_path):
     file = tmp_path / "answers.csv"
     check_new(file, "--out", overwrite=False)
     check_new(None, "--out", overwrite=False)
@@ -80,12 +77,36 @@ def test_what_stands_there_is_kept_unless_asked(tmp_path: Path) -> None:
         check_new(None, "--out", overwrite=True)
 
 
-def test_a_folder_that_is_missing_is_told_before_any_work(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "command",
+    [
+        "degrees RING --plot x.svg",
+        "evaluate RUN --write-ranks x.parquet",
+        "predict RUN --head e2 --relation next --out x.csv",
+        "report RUN --out x.html",
+    ],
+)
+def test_commands_replace_a_file_only_on_request(
+    command, run, ring_folder, tmp_path, monkeypatch, capsys
+):
+    monkeypatch.chdir(tmp_path)
+    places = {"RUN": str(run), "RING": str(ring_folder)}
+    words = [places.get(word, word) for word in command.split()]
+    file = Path(words[-1])
+    file.write_text("mine")
+    assert main(words) == 2
+    assert "exists; choose another name, or pass --overwrite" in capsys.readouterr().err
+    assert file.read_text() == "mine"
+    assert main([*words, "--overwrite"]) == 0
+    assert file.read_bytes() != b"mine"
+
+
+def test_a_folder_that_is_missing_is_told_before_any_work(tmp_path):
     with pytest.raises(ConfigError, match=r"--out .*: the folder .*gone does not exist"):
         check_new(tmp_path / "gone" / "answers.csv", "--out", overwrite=False)
 
 
-def test_a_file_of_a_run_is_never_replaced(tmp_path: Path) -> None:
+def test_a_file_of_a_run_is_never_replaced(tmp_path):
     with RunFolder.create(tmp_path / "run") as folder:
         folder.write("ranks-test.parquet", b"ranks")
         folder.write("last/state.safetensors", b"state")
@@ -96,7 +117,7 @@ def test_a_file_of_a_run_is_never_replaced(tmp_path: Path) -> None:
     check_new(tmp_path / "run" / "mine.parquet", "--write-ranks", overwrite=True)
 
 
-def test_a_path_that_only_bytes_can_name_is_refused_where_text_is_needed(tmp_path: Path) -> None:
+def test_a_path_that_only_bytes_can_name_is_refused_where_text_is_needed(tmp_path):
     """Case 69: TensorBoard and SQLite open no such file."""
     check_text(tmp_path / "\u0141", "--out")
     with pytest.raises(ConfigError, match=r"--out .*: not UTF-8 in this locale"):

@@ -1,7 +1,5 @@
 """Trainings in real processes, of which one fails, is killed, interrupted or started anew."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess
@@ -24,7 +22,7 @@ TWO = ("--processes", "2", *TRAIN, "--epochs=12")
 TORCHRUN = ("torch.distributed.run", "--standalone", "--nproc-per-node=2", "-m")
 
 
-def start(*command: object, **environment: str) -> subprocess.Popen[str]:
+def start(*command, **environment):
     return subprocess.Popen(
         [sys.executable, "-m", *map(str, command)],
         stdout=subprocess.PIPE,
@@ -34,27 +32,25 @@ def start(*command: object, **environment: str) -> subprocess.Popen[str]:
     )
 
 
-def children(process: int) -> list[int]:
+def children(process):
     """The processes that a launcher has started, in the order of their ranks."""
     every = Path(f"/proc/{process}/task/{process}/children").read_text().split()
     commands = {int(child): Path(f"/proc/{child}/cmdline").read_text() for child in every}
     return [child for child, command in commands.items() if "resource_tracker" not in command]
 
 
-def trained(out: Path) -> bytes:
+def trained(out):
     return (out / "model.safetensors").read_bytes()
 
 
-def epochs(out: Path) -> list[tuple[str, int]]:
+def epochs(out):
     return [(row["stage"], row["epoch"]) for row in Run.open(out).history]
 
 
 WHOLE = [("pretrain", e) for e in range(1, 5)] + [("train", e) for e in range(1, 13)]
 
 
-def test_one_that_is_killed_ends_both_and_the_run_goes_on_in_one_process(
-    source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_one_that_is_killed_ends_both_and_the_run_goes_on_in_one_process(source, tmp_path, capsys):
     out = tmp_path / "run"
     launcher = start("dglkgmix", "train", source, "--out", out, *TWO)
     wait_for_epoch(launcher, 3)
@@ -68,9 +64,7 @@ def test_one_that_is_killed_ends_both_and_the_run_goes_on_in_one_process(
     assert errors[0].endswith(f"kept: dglkgmix train --resume --out {out} --processes 2")
     assert not any(Path(f"/proc/{worker}").exists() for worker in workers)
     state = StateFile(Run.open(out).folder, "auto").load()
-    assert state is not None
     assert state["made_with"]["processes"] == 2
-
     assert main(["train", "--resume", "--out", str(out)]) == 0
     told = capsys.readouterr().err
     assert "Made with processes 2, going on with 1: the result will be as good, but not" in told
@@ -79,9 +73,7 @@ def test_one_that_is_killed_ends_both_and_the_run_goes_on_in_one_process(
 
 
 @pytest.mark.long
-def test_ctrl_c_ends_all_with_130_and_what_goes_on_has_the_bits_of_two(
-    source: Path, tmp_path: Path
-) -> None:
+def test_ctrl_c_ends_all_with_130_and_what_goes_on_has_the_bits_of_two(source, tmp_path):
     whole, out = tmp_path / "whole", tmp_path / "run"
     undisturbed = start("dglkgmix", "train", source, "--out", whole, *TWO, "--json")
     printed, err = undisturbed.communicate(timeout=240)
@@ -107,7 +99,7 @@ def test_ctrl_c_ends_all_with_130_and_what_goes_on_has_the_bits_of_two(
 
 
 @pytest.mark.long
-def test_processes_end_with_their_launcher(source: Path, tmp_path: Path) -> None:
+def test_processes_end_with_their_launcher(source, tmp_path):
     """Or the run would stay in use by a training that nobody sees."""
     out = tmp_path / "run"
     launcher = start("dglkgmix", "train", source, "--out", out, *TWO)
@@ -123,9 +115,7 @@ def test_processes_end_with_their_launcher(source: Path, tmp_path: Path) -> None
 
 
 @pytest.mark.long
-def test_torchrun_resumes_a_failed_training_from_its_last_state(
-    source: Path, tmp_path: Path
-) -> None:
+def test_torchrun_resumes_a_failed_training_from_its_last_state(source, tmp_path):
     out = tmp_path / "run"
     launcher = start(
         *(*TORCHRUN[:-1], "--max-restarts=1", "-m"),
@@ -147,9 +137,7 @@ def test_torchrun_resumes_a_failed_training_from_its_last_state(
     # torchrun has one status for all failures, and prints a report of its own.
     [((), ("--processes=2",), 2), (TORCHRUN, (), 1)],
 )
-def test_an_error_is_one_line(
-    source: Path, launcher: tuple[str, ...], processes: tuple[str, ...], status: int
-) -> None:
+def test_an_error_is_one_line(source, launcher, processes, status):
     process = start(*launcher, "dglkgmix", "train", source, "--out", source, *processes)
     printed, err = process.communicate(timeout=120)
     errors = [line for line in err.splitlines() if line.startswith("Error: ")]
@@ -158,7 +146,7 @@ def test_an_error_is_one_line(
     assert launcher or err.splitlines() == errors
 
 
-def test_an_error_of_all_processes_is_one_line(source: Path, tmp_path: Path) -> None:
+def test_an_error_of_all_processes_is_one_line(source, tmp_path):
     command = ("dglkgmix", "train", source, "--out", tmp_path / "run", "--lr=-1")
     process = start(*command, "--processes=2")
     printed, err = process.communicate(timeout=120)
@@ -169,7 +157,7 @@ def test_an_error_of_all_processes_is_one_line(source: Path, tmp_path: Path) -> 
 class Failing(Processes):
     """The second of two, which is or is not the first to fail."""
 
-    def first_to_fail(self) -> bool:
+    def first_to_fail(self):
         return bool(self.store)
 
 
@@ -184,13 +172,8 @@ class Failing(Processes):
         (KeyboardInterrupt(), True, 130),
     ],
 )
-def test_of_several_that_fail_the_first_tells(
-    monkeypatch: pytest.MonkeyPatch,
-    error: BaseException,
-    first: bool,
-    outcome: type[Exception] | int,
-) -> None:
-    waited: list[float] = []
+def test_of_several_that_fail_the_first_tells(monkeypatch, error, first, outcome):
+    waited = []
     monkeypatch.setattr(time, "sleep", waited.append)
     kind = SystemExit if isinstance(outcome, int) else outcome
     with pytest.raises(kind) as raised, processes._one_error(Failing(1, 2, store=first)):
@@ -199,7 +182,7 @@ def test_of_several_that_fail_the_first_tells(
     assert bool(waited) == isinstance(error, PeerError)
 
 
-def test_alone_every_error_is_its_own() -> None:
+def test_alone_every_error_is_its_own():
     with pytest.raises(PeerError), processes._one_error(ALONE):
         raise PeerError("gone")
 
@@ -207,7 +190,7 @@ def test_alone_every_error_is_its_own() -> None:
 @pytest.mark.parametrize(
     ("code", "status"), [(2, 2), (1, 1), (-9, "one of the 2 .* SIGKILL, as"), (-11, "SIGSEGV$")]
 )
-def test_the_status_of_all(code: int, status: int | str) -> None:
+def test_the_status_of_all(code, status):
     if isinstance(status, int):
         assert processes._status(code, 2) == status
     else:
@@ -221,30 +204,24 @@ def test_the_status_of_all(code: int, status: int | str) -> None:
     ("count", "size", "expected"),
     [(None, None, False), (1, None, False), (2, None, True), (2, "2", False)],
 )
-def test_processes_are_started_once(
-    monkeypatch: pytest.MonkeyPatch, count: int | None, size: str | None, expected: bool
-) -> None:
+def test_processes_are_started_once(monkeypatch, count, size, expected):
     monkeypatch.delenv("WORLD_SIZE", raising=False)
     if size:
         monkeypatch.setenv("WORLD_SIZE", size)
     assert processes.are_to_be_started(count) is expected
 
 
-def test_another_number_than_torchruns_is_refused(
-    monkeypatch: pytest.MonkeyPatch, toy_folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_another_number_than_torchruns_is_refused(monkeypatch, toy_folder, capsys):
     monkeypatch.setenv("WORLD_SIZE", "1")
     status = main(["train", str(toy_folder), "--out", str(toy_folder / "run"), "--processes", "3"])
     assert status == 2
     assert "--processes 3, but there are 1" in capsys.readouterr().err
 
 
-def test_ctrl_c_while_processes_run_is_as_everywhere(
-    monkeypatch: pytest.MonkeyPatch, toy_folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    asked: list[tuple[object, ...]] = []
+def test_ctrl_c_while_processes_run_is_as_everywhere(monkeypatch, toy_folder, capsys):
+    asked = []
 
-    def interrupted(count: int, arguments: list[str]) -> int:
+    def interrupted(count, arguments):
         asked.append((count, *arguments))
         raise KeyboardInterrupt
 

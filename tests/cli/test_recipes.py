@@ -29,8 +29,3 @@ def test_show_prints_the_file_itself():
     result = CliRunner().invoke(recipes, ["show", "codex-s-conve"])
     assert result.exit_code == 0
     assert result.stdout == recipe_text("codex-s-conve")
-
-
-def test_help_has_an_example():
-    for arguments in (["--help"], ["show", "--help"]):
-        assert "Example: dglkgmix recipes show" in CliRunner().invoke(recipes, arguments).stdout

@@ -1,9 +1,7 @@
 import pytest
 from click.testing import CliRunner
 
-from dglkgmix.cli import report as module
 from dglkgmix.cli.report import report
-from dglkgmix.errors import ConfigError
 from tests.cli.conftest import call
 
 
@@ -11,8 +9,8 @@ from tests.cli.conftest import call
 def calls(monkeypatch):
     made = []
 
-    def write_report(runs, out, *, split, bins):
-        made.append(([run.path for run in runs], split, bins.edges))
+    def write_report(runs, out, *, split, bins, projection):
+        made.append(([(r.path, r.candidates.rule) for r in runs], split, bins.edges, projection))
         out.write_text("page")
 
     monkeypatch.setattr("dglkgmix.report.page.write_report", write_report)
@@ -21,22 +19,15 @@ def calls(monkeypatch):
 
 def test_runs_go_to_one_page(calls, run, other, tmp_path):
     out = tmp_path / "page.html"
-    result = call(report, run, other, "--out", out, "--bins", "2,4")
-    assert calls == [([run, other], "test", (2, 4))]
+    result = call(report, run, other, "--out", out, "--bins", "2,4", "--map", "tsne")
+    assert calls == [([(run, "all"), (other, "all")], "test", (2, 4), "tsne")]
     assert result.stdout == f"Report: {out}\n"
 
 
-def test_an_existing_file_is_not_overwritten_by_chance(calls, run, tmp_path):
-    out = tmp_path / "page.html"
-    out.write_text("mine")
-    with pytest.raises(ConfigError):
-        call(report, run, "--out", out)
-    assert out.read_text() == "mine"
-    call(report, run, "--out", out, "--overwrite")
-    assert out.read_text() == "page"
+def test_candidates_are_those_of_every_run(calls, run, other, tmp_path):
+    call(report, run, other, "--out", tmp_path / "page.html", "--candidates", "typed")
+    assert calls == [([(run, "typed"), (other, "typed")], "test", (1, 10, 50), "pca")]
 
 
-def test_help_has_an_example_and_runs_are_required():
-    assert "Example: dglkgmix report" in CliRunner().invoke(report, ["--help"]).stdout
+def test_runs_are_required():
     assert CliRunner().invoke(report, ["--out", "x"]).exit_code == 2
-    assert module.__doc__

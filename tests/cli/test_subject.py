@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from dglkgmix.cli.subject import find_subject
 from dglkgmix.kg.degrees import DegreeBins
 from dglkgmix.runs.run import Run

@@ -115,9 +115,8 @@ def test_what_is_missing_is_named(arguments, message):
     assert message in str(found.exception)
 
 
-def test_the_packaged_space_can_be_shown_and_help_has_an_example():
+def test_the_packaged_space_can_be_shown_and_help_has_one():
     found = CliRunner().invoke(tune, ["--space", "paper-tucker", "--show-space"])
     assert found.stdout == packaged_text("spaces", "paper-tucker")
     text = CliRunner().invoke(tune, ["--help"]).stdout
-    assert "Example: dglkgmix tune" in text
     assert "training.lr = { low = 1e-4, high = 1e-2, log = true }" in text

@@ -1,32 +1,22 @@
 """What every decoder must do, in front of every encoder."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
 import torch
-from torch import Tensor
 from torch.nn import functional
 
 from dglkgmix.config import ModelConfig
 from dglkgmix.config.classes import DECODERS, ENCODERS, find
-from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.models.link_predictor import LinkPredictor
 from dglkgmix.models.registry import build_decoder
+from tests.graphs import random_graph
 
 E, R, D = 9, 5, 12
 OPTIONS = ModelConfig(entity_dim=D, relation_dim=D, bias=True, filters=4, bases=3, height=4)
 
 
-def graph() -> KnowledgeGraph:
-    generator = torch.Generator().manual_seed(0)
-    columns = [torch.randint(size, (40,), generator=generator) for size in (E, R, E)]
-    return KnowledgeGraph.from_arrays(torch.stack(columns, 1), entities=E, relations=R)
-
-
-KG = graph()
+KG = random_graph(E, R, 40)
 HEADS = torch.tensor([0, 3, 5, 8, 3, 0])
 RELATIONS = torch.tensor([1, 0, 9, 2, 0, 0])
 pairs = pytest.mark.parametrize(
@@ -35,7 +25,7 @@ pairs = pytest.mark.parametrize(
 decoders = pytest.mark.parametrize("decoder", DECODERS)
 
 
-def model(decoder: str, encoder: str = "lookup", **options: object) -> LinkPredictor:
+def model(decoder, encoder="lookup", **options):
     predictor = LinkPredictor.build(
         replace(OPTIONS, decoder=decoder, encoder=encoder, **options), KG, seed=1
     )
@@ -50,20 +40,18 @@ def model(decoder: str, encoder: str = "lookup", **options: object) -> LinkPredi
     return predictor.double()
 
 
-def scores(predictor: LinkPredictor, heads: Tensor, relations: Tensor) -> Tensor:
+def scores(predictor, heads, relations):
     vectors = predictor.encode()
     return predictor.score_all(vectors, predictor.query(vectors, heads, relations))
 
 
 @pairs
-def test_scores_triple_by_triple_are_the_scores_all_at_once(decoder: str, encoder: str) -> None:
+def test_scores_triple_by_triple_are_the_scores_all_at_once(decoder, encoder):
     predictor = model(decoder, encoder).eval()
     vectors = predictor.encode()
     query = predictor.query(vectors, HEADS, RELATIONS)
     every = torch.arange(E).expand(len(HEADS), -1)
-
     at_once = predictor.score_all(vectors, query)
-
     torch.testing.assert_close(predictor.score(vectors, query, every), at_once)
     for b, row in enumerate(at_once):
         alone = predictor.query(vectors, HEADS[b : b + 1], RELATIONS[b : b + 1])
@@ -75,12 +63,10 @@ def test_scores_triple_by_triple_are_the_scores_all_at_once(decoder: str, encode
 
 
 @pairs
-def test_gradients_reach_every_parameter(decoder: str, encoder: str) -> None:
+def test_gradients_reach_every_parameter(decoder, encoder):
     predictor = model(decoder, encoder, input_dropout=0.1, layers=2).train()
     weight = torch.randn(len(HEADS), E, dtype=torch.float64)
-
     (scores(predictor, HEADS, RELATIONS) * weight).sum().backward()
-
     for name, parameter in predictor.named_parameters():
         assert parameter.grad is not None, name
         assert parameter.grad.isfinite().all(), name
@@ -88,22 +74,18 @@ def test_gradients_reach_every_parameter(decoder: str, encoder: str) -> None:
 
 
 @pairs
-def test_eval_mode_is_deterministic(decoder: str, encoder: str) -> None:
+def test_eval_mode_is_deterministic(decoder, encoder):
     predictor = model(decoder, encoder).eval()
     before = torch.get_rng_state()
-
     first = scores(predictor, HEADS, RELATIONS)
-
     assert torch.equal(first, scores(predictor, HEADS, RELATIONS))
     assert torch.equal(torch.get_rng_state(), before)
 
 
 @pairs
-def test_eval_scores_do_not_depend_on_the_batch(decoder: str, encoder: str) -> None:
+def test_eval_scores_do_not_depend_on_the_batch(decoder, encoder):
     predictor = model(decoder, encoder).float().eval()
-
     together = scores(predictor, HEADS, RELATIONS)
-
     for b in range(len(HEADS)):
         alone = scores(predictor, HEADS[b : b + 1], RELATIONS[b : b + 1])
         torch.testing.assert_close(alone[0], together[b], rtol=0, atol=1e-5)
@@ -115,12 +97,10 @@ def test_eval_scores_do_not_depend_on_the_batch(decoder: str, encoder: str) -> N
 
 @pairs
 @pytest.mark.parametrize("rows", [0, 1])
-def test_small_batches_train(decoder: str, encoder: str, rows: int) -> None:
+def test_small_batches_train(decoder, encoder, rows):
     predictor = model(decoder, encoder).train()
-
     result = scores(predictor, HEADS[:rows], RELATIONS[:rows])
     result.sum().backward()
-
     assert result.shape == (rows, E)
     assert result.isfinite().all()
     triples = torch.stack([HEADS, RELATIONS, HEADS], 1)[:rows]
@@ -130,27 +110,25 @@ def test_small_batches_train(decoder: str, encoder: str, rows: int) -> None:
 
 
 @decoders
-def test_a_single_mixed_sample_scores_as_in_a_larger_batch(decoder: str) -> None:
+def test_a_single_mixed_sample_scores_as_in_a_larger_batch(decoder):
     predictor = model(decoder).eval()
     vectors = predictor.encode()
     first = torch.stack([HEADS, RELATIONS, HEADS], 1)
     lam = torch.rand(len(first), dtype=torch.float64)
-
     together = predictor.mixed_query(vectors, first, first.flip(0), lam)
     alone = predictor.mixed_query(vectors, first[:1], first.flip(0)[:1], lam[:1])
-
     torch.testing.assert_close(alone, together[:1], rtol=0, atol=1e-9)
 
 
 @pairs
-def test_slope_of_mixing_is_the_theorems(decoder: str, encoder: str) -> None:
+def test_slope_of_mixing_is_the_theorems(decoder, encoder):
     """Method, theorem check: the slope of log σ(f) where τ = 1 - λ is 0."""
     predictor = model(decoder, encoder).eval()
     vectors = predictor.encode()
     first = torch.stack([HEADS, RELATIONS, HEADS.roll(1)], 1)
     second = torch.stack([HEADS.roll(2), RELATIONS.roll(3), HEADS.roll(1)], 1)
 
-    def likelihood(tau: float) -> Tensor:
+    def likelihood(tau):
         lam = torch.full((len(first),), 1 - tau, dtype=torch.float64)
         query = predictor.mixed_query(vectors, first, second, lam)
         tails = first[:, 2].unsqueeze(1)
@@ -158,12 +136,11 @@ def test_slope_of_mixing_is_the_theorems(decoder: str, encoder: str) -> None:
 
     step = 1e-5
     slope = (likelihood(step) - likelihood(-step)) / (2 * step)
-
     torch.testing.assert_close(slope, closed_form(predictor, first, second), rtol=0, atol=1e-6)
     assert slope.abs().max() > 1e-3
 
 
-def closed_form(predictor: LinkPredictor, first: Tensor, second: Tensor) -> Tensor:
+def closed_form(predictor, first, second):
     """(1 - σ(f)) [∂f/∂x_h · (x_hj - x_hi) + ∂f/∂x_r · (x_rj - x_ri)]."""
     vectors, decoder = predictor.encode(), predictor.decoder
     head = vectors.entity(first[:, 0]).detach().requires_grad_()
@@ -178,12 +155,12 @@ def closed_form(predictor: LinkPredictor, first: Tensor, second: Tensor) -> Tens
 
 
 @decoders
-def test_ids_never_enter_a_decoder(decoder: str) -> None:
+def test_ids_never_enter_a_decoder(decoder):
     predictor = model(decoder).train()
-    seen: list[Tensor] = []
+    seen = []
 
-    def watch(method: Callable[..., Tensor]) -> Callable[..., Tensor]:
-        def inner(*args: Tensor | None) -> Tensor:
+    def watch(method):
+        def inner(*args):
             seen.extend(arg for arg in args if arg is not None)
             return method(*args)
 
@@ -194,7 +171,6 @@ def test_ids_never_enter_a_decoder(decoder: str) -> None:
         setattr(predictor.decoder, name, watch(getattr(predictor.decoder, name)))
     predictor.score_all(vectors, predictor.query(vectors, HEADS, RELATIONS))
     predictor.score(vectors, vectors.entity(HEADS), HEADS.unsqueeze(1))
-
     integers = [arg for arg in seen if not arg.is_floating_point()]
     # TuckER is told which of the batch's relation *vectors* belongs to which query.
     assert all(int(rows.max()) < RELATIONS.unique().numel() for rows in integers)
@@ -204,35 +180,31 @@ def test_ids_never_enter_a_decoder(decoder: str) -> None:
 
 
 @decoders
-def test_bilinear_decoders_say_so(decoder: str) -> None:
+def test_bilinear_decoders_say_so(decoder):
     predictor = model(decoder).eval()
     query = torch.randn(3, predictor.decoder.entity_dim, dtype=torch.float64)
     entities, bias = torch.randn(5, D, dtype=torch.float64), torch.randn(5, dtype=torch.float64)
-
     all_at_once = predictor.decoder.score_all(query, entities, bias)
-
     assert torch.allclose(all_at_once, query @ entities.T + bias) == predictor.decoder.is_bilinear
 
 
 @decoders
-def test_sharing_relations_is_the_same_computation(decoder: str) -> None:
+def test_sharing_relations_is_the_same_computation(decoder):
     options = replace(OPTIONS, decoder=decoder, hidden_dropout1=0.0)
     built = build_decoder(options).double().eval()
     relation = torch.randn(3, built.relation_dim, dtype=torch.float64)
     head, rows = torch.randn(5, D, dtype=torch.float64), torch.tensor([0, 2, 2, 1, 0])
-
     shared = built.query(head, relation, rows)
-
     torch.testing.assert_close(shared, built.query(head, relation[rows]))
 
 
 # Formulas written down on their own, from the papers.
-def plain_conve(m: LinkPredictor, h: Tensor, r: Tensor, t: Tensor) -> Tensor:
+def plain_conve(m, h, r, t):
     d = m.decoder
     norm0, norm1, norm2 = d.input_norm, d.convolution.norm, d.output_norm
     picture = torch.cat([h.view(1, 1, 4, 3), r.view(1, 1, 4, 3)], 2)
 
-    def normed(x: Tensor, norm: torch.nn.BatchNorm1d, shape: tuple[int, ...]) -> Tensor:
+    def normed(x, norm, shape):
         centred = (x - norm.running_mean.view(shape)) / (norm.running_var.view(shape) + 1e-5).sqrt()
         return centred * norm.weight.view(shape) + norm.bias.view(shape)
 
@@ -242,26 +214,26 @@ def plain_conve(m: LinkPredictor, h: Tensor, r: Tensor, t: Tensor) -> Tensor:
     return functional.relu(normed(hidden, norm2, (-1,))) @ t
 
 
-def plain_tucker(m: LinkPredictor, h: Tensor, r: Tensor, t: Tensor) -> Tensor:
+def plain_tucker(m, h, r, t):
     d = m.decoder
 
-    def normed(x: Tensor, norm: torch.nn.BatchNorm1d) -> Tensor:
+    def normed(x, norm):
         return (x - norm.running_mean) / (norm.running_var + 1e-5).sqrt() * norm.weight + norm.bias
 
     return normed(torch.einsum("kij,k,i->j", d.core, r, normed(h, d.input_norm)), d.output_norm) @ t
 
 
-def plain_complex(m: LinkPredictor, h: Tensor, r: Tensor, t: Tensor) -> Tensor:
+def plain_complex(m, h, r, t):
     a, b, c = (torch.complex(v[: D // 2], v[D // 2 :]) for v in (h, r, t))
     return (a * b * c.conj()).sum().real
 
 
-def plain_rotate(m: LinkPredictor, h: Tensor, r: Tensor, t: Tensor) -> Tensor:
+def plain_rotate(m, h, r, t):
     a, c = (torch.complex(v[: D // 2], v[D // 2 :]) for v in (h, t))
     return m.decoder.margin - (a * torch.polar(torch.ones_like(r), r) - c).abs().sum()
 
 
-PLAIN: dict[str, Callable[[LinkPredictor, Tensor, Tensor, Tensor], Tensor]] = {
+PLAIN = {
     "conve": plain_conve,
     "tucker": plain_tucker,
     "distmult": lambda m, h, r, t: (h * r * t).sum(),
@@ -273,24 +245,20 @@ PLAIN: dict[str, Callable[[LinkPredictor, Tensor, Tensor, Tensor], Tensor]] = {
 
 
 @decoders
-def test_scores_are_the_papers(decoder: str) -> None:
+def test_scores_are_the_papers(decoder):
     predictor = model(decoder).eval()
     x, r = predictor.encoder.entity_table, predictor.encoder.relation_table
-
     ours = scores(predictor, HEADS, RELATIONS) - predictor.bias
-
     for b, (head, relation) in enumerate(zip(HEADS, RELATIONS, strict=True)):
         for tail in range(E):
             expected = PLAIN[decoder](predictor, x[head], r[relation], x[tail])
             torch.testing.assert_close(ours[b, tail], expected, rtol=1e-9, atol=1e-9)
 
 
-def test_transe_with_the_other_norm_is_the_papers() -> None:
+def test_transe_with_the_other_norm_is_the_papers():
     predictor = model("transe", norm=2).eval()
     x, r = predictor.encoder.entity_table, predictor.encoder.relation_table
-
     ours = scores(predictor, HEADS, RELATIONS) - predictor.bias
-
     moved = (x[HEADS] + r[RELATIONS]).unsqueeze(1) - x
     torch.testing.assert_close(ours, -moved.square().sum(2).sqrt())
 
@@ -298,14 +266,12 @@ def test_transe_with_the_other_norm_is_the_papers() -> None:
 @pytest.mark.parametrize(
     "decoder", [name for name in DECODERS if find("decoder", name).predicts_relations]
 )
-def test_relation_queries_score_every_relation(decoder: str) -> None:
+def test_relation_queries_score_every_relation(decoder):
     """Less what all relations of a head and a tail share, which softmax does not see."""
     predictor = model(decoder).eval()
     x, table = predictor.encoder.entity_table, predictor.encoder.relation_table[:R]
     tails = HEADS.roll(1)
-
     found = predictor.decoder.relation_query(x[HEADS], x[tails]) @ table.T
-
     for b, (head, tail) in enumerate(zip(HEADS, tails, strict=True)):
         expected = torch.stack([PLAIN[decoder](predictor, x[head], r, x[tail]) for r in table])
         shift = (expected - found[b]).mean()

@@ -1,10 +1,7 @@
 """A decoder and a strategy of the user's, in a module beside the data, through every door."""
 
-from __future__ import annotations
-
 import json
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +13,7 @@ from dglkgmix.config import ModelConfig, TrainingConfig, classes
 from dglkgmix.config.toml import apply_overrides, dumps
 from dglkgmix.errors import CheckpointError
 from dglkgmix.kg.graph import KnowledgeGraph
-from tests.conftest import TOY
+from tests.conftest import TOY, write_splits
 
 MODULE = """
 import torch
@@ -73,14 +70,11 @@ SMALL = Config(model=ModelConfig(entity_dim=8), training=TrainingConfig(epochs=2
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def place(tmp_path_factory):
     """A folder with the module, the triples and a finished run of the module's classes."""
     place = tmp_path_factory.mktemp("place")
     (place / "guest_classes.py").write_text(MODULE, encoding="utf-8")
-    (place / "data").mkdir()
-    for split, rows in TOY.items():
-        text = "".join("\t".join(row) + "\n" for row in rows)
-        (place / "data" / f"{split}.tsv").write_text(text, encoding="utf-8")
+    write_splits(place / "data", TOY)
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(place)
         classes_named = (
@@ -95,7 +89,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(autouse=True)
-def strange(place: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def strange(place, monkeypatch):
     """Each test begins as a new process does: nothing has imported the module."""
     monkeypatch.chdir(place)
     monkeypatch.setattr(sys, "path", [p for p in sys.path if p not in ("", str(place))])
@@ -105,11 +99,11 @@ def strange(place: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     sys.modules.pop("guest_classes", None)
 
 
-def graph() -> KnowledgeGraph:
+def graph():
     return KnowledgeGraph.from_names(**TOY)
 
 
-def test_the_run_records_the_import_path_and_the_options() -> None:
+def test_the_run_records_the_import_path_and_the_options():
     text = Path("run/config.toml").read_text(encoding="utf-8")
     assert 'decoder = "guest_classes:Rotation"' in text
     assert "angle = 0.5\n" in text
@@ -133,9 +127,7 @@ COMMANDS = [
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command[0])
-def test_commands_read_the_run_where_it_is_trusted(
-    command: tuple[str, ...], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_commands_read_the_run_where_it_is_trusted(command, capsys):
     args = list(command)
     if command[0] == "predict":
         head, relation, _ = TOY["train"][0]
@@ -153,15 +145,13 @@ def test_commands_read_the_run_where_it_is_trusted(
         assert "Rotation" in Path("page.html").read_text(encoding="utf-8")
 
 
-def test_a_report_compares_a_run_with_an_own_option_to_one_without() -> None:
+def test_a_report_compares_a_run_with_an_own_option_to_one_without():
     assert main(["train", "data", "--out", "plain", "--model", "distmult", *FAST]) == 0
     assert main(["report", "plain", "run", "--trust", "--out", "both.html"]) == 0
     assert "model.angle" in Path("both.html").read_text(encoding="utf-8")
 
 
-def test_a_module_that_is_gone_is_one_clear_error(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_a_module_that_is_gone_is_one_clear_error(capsys, monkeypatch, tmp_path):
     run = Path("run").resolve()
     monkeypatch.chdir(tmp_path)
     assert main(["evaluate", str(run), "--trust"]) == 2
@@ -179,15 +169,13 @@ def test_a_module_that_is_gone_is_one_clear_error(
         (("model.filters=3",), 'model.decoder "guest_classes:Rotation" does not read it'),
     ],
 )
-def test_own_options_are_checked_as_the_packages_are(
-    sets: tuple[str, ...], message: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_own_options_are_checked_as_the_packages_are(sets, message, capsys):
     args = [part for text in sets for part in ("--set", text)]
     status = main(["train", "data", "--out", "no", "--model", "guest_classes:Rotation", *args])
     assert (status, message in capsys.readouterr().err) == (2, True)
 
 
-def test_a_configuration_file_names_it(tmp_path: Path) -> None:
+def test_a_configuration_file_names_it(tmp_path):
     settings = '[model]\ndecoder = "guest_classes:Rotation"\nencoder = "guest_classes:Plain"\n'
     (tmp_path / "own.toml").write_text(settings + "angle = 2.0\n", encoding="utf-8")
     out = str(tmp_path / "run")
@@ -198,7 +186,7 @@ def test_a_configuration_file_names_it(tmp_path: Path) -> None:
     assert type(model.encoder).__name__ == "Plain"
 
 
-def test_train_takes_classes_and_a_decoder(tmp_path: Path) -> None:
+def test_train_takes_classes_and_a_decoder(tmp_path):
     sys.path.append(str(Path.cwd()))
     import guest_classes
 
@@ -213,7 +201,7 @@ def test_train_takes_classes_and_a_decoder(tmp_path: Path) -> None:
     assert (config.strategy.name, config.strategy.power) == ("guest_classes:InverseRoot", 0.5)
 
 
-def test_the_estimator_takes_a_class_or_its_name(tmp_path: Path) -> None:
+def test_the_estimator_takes_a_class_or_its_name(tmp_path):
     sys.path.append(str(Path.cwd()))
     import guest_classes
     from sklearn.base import clone
@@ -229,13 +217,13 @@ def test_the_estimator_takes_a_class_or_its_name(tmp_path: Path) -> None:
     assert completer.model == "guest_classes:Rotation"
 
 
-def test_from_run_asks_for_trust() -> None:
+def test_from_run_asks_for_trust():
     with pytest.raises(CheckpointError, match="trust=True"):
         KGCompleter.from_run("run")
     assert KGCompleter.from_run("run", trust=True).run_.config.model.angle == 0.5
 
 
-def test_an_experiment_and_a_search_take_it(tmp_path: Path) -> None:
+def test_an_experiment_and_a_search_take_it(tmp_path):
     (tmp_path / "grid.toml").write_text(
         f"""
 [experiment]
@@ -263,7 +251,7 @@ runtime.threads = 1
     assert "guest_classes:InverseRoot" in {c.strategy.name for c in runs}
 
 
-def test_an_own_option_is_searched_over() -> None:
+def test_an_own_option_is_searched_over():
     from dglkgmix.errors import ConfigError
     from dglkgmix.experiments.space import parse_space
 
@@ -275,7 +263,7 @@ def test_an_own_option_is_searched_over() -> None:
         parse_space(text.format("-1.0"))
 
 
-def test_it_resumes_to_the_same_result(tmp_path: Path) -> None:
+def test_it_resumes_to_the_same_result(tmp_path):
     """Two epochs and two more are four."""
     whole, part = tmp_path / "whole", tmp_path / "part"
     for out, epochs in ((whole, "4"), (part, "2")):
@@ -289,7 +277,7 @@ def test_it_resumes_to_the_same_result(tmp_path: Path) -> None:
     assert (whole / "ranks-test.parquet").read_bytes() == (part / "ranks-test.parquet").read_bytes()
 
 
-def test_settings_with_own_options_survive_toml() -> None:
+def test_settings_with_own_options_survive_toml():
     config = apply_overrides(SMALL, ["model.decoder=guest_classes:Rotation", "model.angle=0.75"])
     from dglkgmix.config.toml import loads
 
@@ -301,7 +289,7 @@ def test_settings_with_own_options_survive_toml() -> None:
     )
 
 
-def test_metrics_are_in_every_table(capsys: pytest.CaptureFixture[str]) -> None:
+def test_metrics_are_in_every_table(capsys):
     own = ["--metric", "guest_classes:HITS_AT_2", "--metric", "guest_classes:MEDIAN"]
     assert main(["evaluate", "run", "--trust", "--json", *own]) == 0
     found = json.loads(capsys.readouterr().out)

@@ -1,10 +1,8 @@
 """Scores against PyKEEN's interactions with the same weights."""
 
-from __future__ import annotations
-
 import pytest
 import torch
-from torch import Tensor, nn
+from torch import nn
 
 from dglkgmix.models.complex import ComplEx
 from dglkgmix.models.conve import ConvE
@@ -15,23 +13,21 @@ pytestmark = [
 ]
 
 
-def triples() -> tuple[Tensor, Tensor, Tensor]:
+def triples():
     head, relation, tail = torch.randn(3, 4, 200)
     return head, relation, tail
 
 
-def test_complex() -> None:
+def test_complex():
     from pykeen.nn.modules import ComplExInteraction
 
     head, relation, tail = triples()
     numbers = [torch.complex(v[:, :100], v[:, 100:]) for v in (head, relation, tail)]
-
     ours = (ComplEx(200, 200).query(head, relation) * tail).sum(1)
-
     torch.testing.assert_close(ours, ComplExInteraction()(*numbers), rtol=0, atol=1e-4)
 
 
-def test_conve() -> None:
+def test_conve():
     from pykeen.nn.modules import ConvEInteraction
 
     theirs = ConvEInteraction(embedding_dim=200).eval()  # 10 x 20
@@ -48,9 +44,7 @@ def test_conve() -> None:
     ours.projection.load_state_dict(parts[nn.Linear][0].state_dict())
     ours.output_norm.load_state_dict(parts[nn.BatchNorm1d][0].state_dict())
     head, relation, tail = triples()
-
     scores = (ours.query(head, relation) * tail).sum(1)
-
     expected = theirs(head, relation, (tail, torch.zeros(4)))
     torch.testing.assert_close(scores, expected.flatten(), rtol=1e-4, atol=1e-4)
 

@@ -1,11 +1,7 @@
 """Every sampler: all of an epoch, no more, and the same again from the same seed."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections import Counter
-from collections.abc import Callable
-from typing import Any
 
 import pytest
 import torch
@@ -15,16 +11,7 @@ from dglkgmix.sampling.negatives import TripleBatches
 from dglkgmix.sampling.partners import PartnerSampler
 from dglkgmix.sampling.queries import QueryBatches
 from dglkgmix.sampling.seeds import generator
-
-
-def random_graph(entities: int, relations: int, triples: int) -> KnowledgeGraph:
-    chance = torch.Generator().manual_seed(triples)
-    bounds = (entities, relations, entities)
-    columns = [torch.randint(bound, (triples,), generator=chance) for bound in bounds]
-    return KnowledgeGraph.from_arrays(
-        torch.stack(columns, 1), entities=entities, relations=relations
-    )
-
+from tests.graphs import random_graph
 
 GRAPHS = {
     "one triple": lambda: KnowledgeGraph.from_arrays([[0, 0, 1]], entities=2, relations=1),
@@ -33,7 +20,7 @@ GRAPHS = {
     "dense": lambda: random_graph(5, 2, 400),
     "isolated": lambda: KnowledgeGraph.from_arrays([[7, 1, 9]], entities=12, relations=3),
 }
-BATCHES: dict[str, Callable[[KnowledgeGraph, int], Any]] = {
+BATCHES = {
     "1-n": QueryBatches,
     "1-k": lambda kg, size: TripleBatches(kg, size, 3),
     "1-k unfiltered": lambda kg, size: TripleBatches(kg, size, 3, filtered=False),
@@ -41,11 +28,11 @@ BATCHES: dict[str, Callable[[KnowledgeGraph, int], Any]] = {
 
 
 @pytest.fixture(params=GRAPHS)
-def kg(request) -> KnowledgeGraph:
+def kg(request):
     return GRAPHS[request.param]()
 
 
-def same(first: Any, second: Any) -> bool:
+def same(first, second):
     pairs = ((getattr(first, f.name), getattr(second, f.name)) for f in dataclasses.fields(first))
     return all(a is b is None or torch.equal(a, b) for a, b in pairs)
 
@@ -53,7 +40,7 @@ def same(first: Any, second: Any) -> bool:
 @pytest.mark.parametrize("kind", BATCHES)
 @pytest.mark.parametrize("size", [1, 4, 1000])
 class TestBatches:
-    def test_every_training_triple_once(self, kg, kind: str, size: int) -> None:
+    def test_every_training_triple_once(self, kg, kind, size):
         """Case 12: what does not fill a batch makes a smaller one."""
         sampler = BATCHES[kind](kg, size)
         batches = list(sampler.epoch(generator(0)))
@@ -64,7 +51,7 @@ class TestBatches:
         assert all(n == size for n in sizes[:-1])
         assert 1 <= sizes[-1] <= size
 
-    def test_ids_are_whole_numbers_of_the_graph(self, kg, kind: str, size: int) -> None:
+    def test_ids_are_whole_numbers_of_the_graph(self, kg, kind, size):
         for batch in BATCHES[kind](kg, size).epoch(generator(0)):
             for field in dataclasses.fields(batch):
                 values = getattr(batch, field.name)
@@ -74,7 +61,7 @@ class TestBatches:
             assert 0 <= int(ids.min()) <= int(ids.max()) < kg.num_entities
             assert int(batch.relations.max()) < kg.num_query_relations
 
-    def test_the_seed_decides(self, kg, kind: str, size: int) -> None:
+    def test_the_seed_decides(self, kg, kind, size):
         sampler = BATCHES[kind](kg, size)
         first, again = (list(sampler.epoch(generator(9))) for _ in range(2))
         assert all(same(a, b) for a, b in zip(first, again, strict=True))
@@ -83,7 +70,7 @@ class TestBatches:
 @pytest.mark.parametrize("rule", ["any", "strict"])
 @pytest.mark.parametrize("threshold", [0, 2, 10**6])
 class TestPartners:
-    def test_other_triples_with_the_same_tail(self, kg, rule: str, threshold: int) -> None:
+    def test_other_triples_with_the_same_tail(self, kg, rule, threshold):
         partners = PartnerSampler(kg, threshold, 3, rule).draw(4)
         first, second = kg.edges[partners.edges], kg.edges[partners.partners]
         assert torch.equal(first[:, 2], second[:, 2])
@@ -93,7 +80,7 @@ class TestPartners:
         if rule == "strict":
             assert not (first[:, :2] == second[:, :2]).any()
 
-    def test_the_report_is_what_is_drawn(self, kg, rule: str, threshold: int) -> None:
+    def test_the_report_is_what_is_drawn(self, kg, rule, threshold):
         sampler = PartnerSampler(kg, threshold, 3, rule)
         partners = sampler.draw(4)
         coverage = sampler.coverage
@@ -103,7 +90,7 @@ class TestPartners:
         with_partner = len(torch.unique(partners.edges))
         assert coverage["without_partner"] == below - with_partner
 
-    def test_the_seed_decides(self, kg, rule: str, threshold: int) -> None:
+    def test_the_seed_decides(self, kg, rule, threshold):
         sampler = PartnerSampler(kg, threshold, 3, rule)
         first, again = sampler.draw(4), sampler.draw(4)
         assert same(first, again)

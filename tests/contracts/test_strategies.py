@@ -1,22 +1,18 @@
 """Every strategy, in every regime, with every loss it takes, decoder and encoder."""
 
-from __future__ import annotations
-
 import itertools
-from collections.abc import Iterator
 
 import pytest
 import torch
 
 from dglkgmix.config import ModelConfig, StrategyConfig, TrainingConfig
 from dglkgmix.config.classes import DECODERS, STRATEGIES, find
-from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.models.link_predictor import LinkPredictor
 from dglkgmix.sampling.negatives import TripleBatches
 from dglkgmix.sampling.queries import QueryBatches
 from dglkgmix.sampling.seeds import generator
-from dglkgmix.strategies import Strategy
-from dglkgmix.training.batch_loss import LossTerms, batch_loss
+from dglkgmix.training.batch_loss import batch_loss
+from tests.graphs import random_graph
 
 LOSSES = {name: ("ce",) if name == "logit-adjustment" else ("bce", "ce") for name in STRATEGIES}
 SETTINGS = [
@@ -29,13 +25,11 @@ every_setting = pytest.mark.parametrize(("name", "regime", "loss"), SETTINGS)
 
 
 @pytest.fixture(scope="module")
-def kg() -> KnowledgeGraph:
-    chance = torch.Generator().manual_seed(0)
-    columns = [torch.randint(bound, (40,), generator=chance) for bound in (12, 3, 12)]
-    return KnowledgeGraph.from_arrays(torch.stack(columns, 1), entities=12, relations=3)
+def kg():
+    return random_graph(12, 3, 40)
 
 
-def build(kg: KnowledgeGraph, decoder: str = "conve", encoder: str = "lookup") -> LinkPredictor:
+def build(kg, decoder="conve", encoder="lookup"):
     options = ModelConfig(
         decoder=decoder,
         encoder=encoder,
@@ -48,7 +42,7 @@ def build(kg: KnowledgeGraph, decoder: str = "conve", encoder: str = "lookup") -
     return LinkPredictor.build(options, kg, seed=0).train()
 
 
-def start(kg, name: str, regime: str, loss: str, *, epoch: int = 1, seed: int = 0, **options):
+def start(kg, name, regime, loss, *, epoch=1, seed=0, **options):
     regime, _, grouped = regime.partition(" ")
     training = TrainingConfig(regime=regime, loss=loss, group_queries=bool(grouped))
     config = StrategyConfig(name=name, **{"threshold": 3, "partners": 2, **options})
@@ -57,27 +51,27 @@ def start(kg, name: str, regime: str, loss: str, *, epoch: int = 1, seed: int = 
     return strategy, training
 
 
-def batches(kg, strategy: Strategy, training: TrainingConfig, size: int = 8) -> Iterator:
+def batches(kg, strategy, training, size=8):
     if training.regime == "1-n":
         return QueryBatches(kg, size).epoch(generator(1))
     grouped = training.group_queries
     return TripleBatches(kg, size, 4, by_query=grouped).epoch(generator(1), strategy.epoch_edges())
 
 
-def losses(model, kg, strategy, training, size: int = 8) -> Iterator[LossTerms]:
+def losses(model, kg, strategy, training, size=8):
     torch.manual_seed(0)  # dropout
     for batch in batches(kg, strategy, training, size):
         vectors = model.encode(hidden_edges=batch.edges)
         yield batch_loss(model, vectors, batch, strategy, training)
 
 
-def values(model, kg, strategy, training) -> list[float]:
+def values(model, kg, strategy, training):
     return [float(terms.loss.detach()) for terms in losses(model, kg, strategy, training)]
 
 
 @every_setting
 class TestEveryStrategy:
-    def test_losses_are_finite_and_move_both_tables(self, kg, name, regime, loss) -> None:
+    def test_losses_are_finite_and_move_both_tables(self, kg, name, regime, loss):
         model = build(kg)
         for terms in losses(model, kg, *start(kg, name, regime, loss)):
             model.zero_grad()
@@ -88,20 +82,20 @@ class TestEveryStrategy:
             assert model.encoder.entity_table.grad.abs().max() > 0
             assert model.encoder.relation_table.grad.abs().max() > 0
 
-    def test_the_same_from_the_same_seed(self, kg, name, regime, loss) -> None:
+    def test_the_same_from_the_same_seed(self, kg, name, regime, loss):
         runs = [
             values(build(kg), kg, *start(kg, name, regime, loss, epoch=3, seed=5)) for _ in range(2)
         ]
         assert runs[0] == runs[1]
 
-    def test_an_epoch_may_be_drawn_anew(self, kg, name, regime, loss) -> None:
+    def test_an_epoch_may_be_drawn_anew(self, kg, name, regime, loss):
         """A resumed training starts in the middle: what came before leaves no trace."""
         strategy, training = start(kg, name, regime, loss, epoch=1)
         strategy.start_epoch(3, 5)
         again = values(build(kg), kg, strategy, training)
         assert again == values(build(kg), kg, *start(kg, name, regime, loss, epoch=3, seed=5))
 
-    def test_threshold_0_treats_nobody(self, kg, name, regime, loss) -> None:
+    def test_threshold_0_treats_nobody(self, kg, name, regime, loss):
         """Case 9: plain training, but for strategies that treat all triples alike."""
         mine = values(build(kg), kg, *start(kg, name, regime, loss, threshold=0))
         plain = values(build(kg), kg, *start(kg, "standard", regime, loss))
@@ -110,7 +104,7 @@ class TestEveryStrategy:
         else:
             assert mine == pytest.approx(plain, rel=1e-6)
 
-    def test_batches_of_one(self, kg, name, regime, loss) -> None:
+    def test_batches_of_one(self, kg, name, regime, loss):
         """Case 12."""
         strategy, training = start(kg, name, regime, loss)
         expected = list(batches(kg, strategy, training, 1))
@@ -118,7 +112,7 @@ class TestEveryStrategy:
         assert [len(batch) for batch in expected] == [1] * len(found)
         assert all(torch.isfinite(terms.loss) for terms in found)
 
-    def test_counts(self, kg, name, regime, loss) -> None:
+    def test_counts(self, kg, name, regime, loss):
         strategy, training = start(kg, name, regime, loss)
         found = list(losses(build(kg), kg, strategy, training))
         edges = strategy.epoch_edges() if regime != "1-n" else None
@@ -128,7 +122,7 @@ class TestEveryStrategy:
         assert (samples > 0) == (name == "mixup")
         assert all(float(t.synthetic_loss) == 0.0 for t in found if t.synthetic_samples == 0)
 
-    def test_evaluation_is_left_alone(self, kg, name, regime, loss) -> None:
+    def test_evaluation_is_left_alone(self, kg, name, regime, loss):
         """Whatever is added to scores in training, the model ranks with its own."""
         model = build(kg).eval()
         ids = torch.tensor([0, 1])
@@ -139,7 +133,7 @@ class TestEveryStrategy:
 
 
 @pytest.mark.parametrize(("decoder", "encoder"), MODELS)
-def test_every_model(kg, decoder: str, encoder: str) -> None:
+def test_every_model(kg, decoder, encoder):
     """One batch of every strategy, regime and loss: gradients reach every parameter."""
     model = build(kg, decoder, encoder)
     for name, regime, loss in SETTINGS:

@@ -1,7 +1,5 @@
 """What every combination of decoder, encoder, regime and strategy must do in one epoch."""
 
-from __future__ import annotations
-
 import math
 
 import pytest
@@ -21,7 +19,7 @@ from dglkgmix.training.stages import stages
 
 
 @pytest.fixture(scope="module")
-def graph() -> KnowledgeGraph:
+def graph():
     """Ten entities; relation 1 leads to one hub, relation 0 round a ring."""
     rows = [(i, 0, (i + 1) % 10) for i in range(10)] + [(i, 1, 0) for i in range(1, 8)]
     triples = torch.tensor(rows)
@@ -30,7 +28,7 @@ def graph() -> KnowledgeGraph:
     )
 
 
-def settle(graph: KnowledgeGraph, *overrides: str) -> Config:
+def settle(graph, *overrides):
     small = ("model.entity_dim=8", "model.filters=2", "model.bases=2", "training.negatives=4")
     rest = ("training.batch_size=7", "training.validate_every=1", "pretrain.enabled=false")
     config = apply_overrides(Config(), [*small, *rest, "training.epochs=1", *overrides])
@@ -40,7 +38,7 @@ def settle(graph: KnowledgeGraph, *overrides: str) -> Config:
     return settled
 
 
-def train_one_epoch(graph: KnowledgeGraph, config: Config) -> tuple[StageState, StageLoop, float]:
+def train_one_epoch(graph, config):
     (stage,) = stages(config)
     torch.manual_seed(0)
     work = StageState(stage, LinkPredictor.build(stage.model, graph, seed=0))
@@ -49,15 +47,11 @@ def train_one_epoch(graph: KnowledgeGraph, config: Config) -> tuple[StageState, 
     return work, loop, row.loss
 
 
-def options(decoder: str, encoder: str, regime: str, strategy: str) -> tuple[str, ...]:
+def options(decoder, encoder, regime, strategy):
     loss = "ce" if strategy == "logit-adjustment" else "bce"
     return (
-        f"model.decoder={decoder}",
-        f"model.encoder={encoder}",
-        f"training.regime={regime}",
-        f"strategy.name={strategy}",
-        f"training.loss={loss}",
-        "runtime.device=cpu",
+        *(f"model.decoder={decoder}", f"model.encoder={encoder}", f"training.regime={regime}"),
+        *(f"strategy.name={strategy}", f"training.loss={loss}", "runtime.device=cpu"),
         "runtime.precision=fp32",
     )
 
@@ -67,8 +61,8 @@ def options(decoder: str, encoder: str, regime: str, strategy: str) -> tuple[str
 @pytest.mark.parametrize("encoder", ["lookup", "rgcn"])
 @pytest.mark.parametrize("decoder", DECODERS)
 def test_an_epoch_moves_every_parameter_and_gives_finite_figures(
-    graph: KnowledgeGraph, decoder: str, encoder: str, regime: str, strategy: str
-) -> None:
+    graph, decoder, encoder, regime, strategy
+):
     config = settle(graph, *options(decoder, encoder, regime, strategy))
     before = LinkPredictor.build(config.model, graph, seed=0).state_dict()
     work, loop, loss = train_one_epoch(graph, config)
@@ -77,16 +71,13 @@ def test_an_epoch_moves_every_parameter_and_gives_finite_figures(
     assert unmoved == []
     selection = loop.select()
     assert selection.epoch == 1
-    assert selection.goal is not None
     assert 0 < selection.goal <= 1
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
 @pytest.mark.parametrize(("regime", "reduction"), [("1-n", "sum"), ("1-k", "mean")])
 @pytest.mark.parametrize("loss", ["bce", "ce"])
-def test_both_losses_in_batches_of_one(
-    graph: KnowledgeGraph, strategy: str, regime: str, loss: str, reduction: str
-) -> None:
+def test_both_losses_in_batches_of_one(graph, strategy, regime, loss, reduction):
     if strategy == "logit-adjustment" and loss == "bce":
         return
     chosen = (*options("distmult", "lookup", regime, strategy), f"training.loss={loss}")
@@ -95,35 +86,10 @@ def test_both_losses_in_batches_of_one(
     assert math.isfinite(train_one_epoch(graph, config)[2])
 
 
-@pytest.mark.parametrize("regime", ["1-n", "1-k"])
-def test_a_threshold_of_zero_mixes_nothing(graph: KnowledgeGraph, regime: str) -> None:
-    chosen = options("conve", "lookup", regime, "mixup")
-    (stage,) = stages(settle(graph, *chosen, "strategy.threshold=0"))
-    work = StageState(stage, LinkPredictor.build(stage.model, graph, seed=0))
-    loop = StageLoop(graph, work, settle(graph).runtime, seed=0, progress=Progress())
-    row = loop.epoch()
-    assert (row.synthetic_samples, row.synthetic_loss) == (0, 0.0)
-    assert row.kg_loss == row.loss
-
-
-def test_a_graph_whose_tails_have_one_incoming_edge_each_trains_with_mixup() -> None:
+def test_a_graph_whose_tails_have_one_incoming_edge_each_trains_with_mixup():
     rows = torch.tensor([(i, 0, i + 5) for i in range(5)])
     graph = KnowledgeGraph.from_arrays(rows, rows[:1], None, entities=10, relations=1)
     config = settle(graph, *options("conve", "lookup", "1-n", "mixup"))
     work, _, loss = train_one_epoch(graph, config)
     assert math.isfinite(loss)
     assert work.epoch == 1
-
-
-def test_a_degree_at_the_threshold_is_not_augmented(graph: KnowledgeGraph) -> None:
-    """Relation 1 leads to the hub several times; each other pair once."""
-    degree = int(graph.degrees.edge_tail_relation.max())
-    for threshold, augmented in ((degree, False), (degree + 1, True)):
-        chosen = options("distmult", "lookup", "1-n", "mixup")
-        config = settle(graph, *chosen, f"strategy.threshold={threshold}")
-        (stage,) = stages(config)
-        work = StageState(stage, LinkPredictor.build(stage.model, graph, seed=0))
-        loop = StageLoop(graph, work, config.runtime, seed=0, progress=Progress())
-        loop.strategy.start_epoch(1, 0)
-        hub = (graph.degrees.edge_tail_relation == degree).nonzero().flatten()
-        assert (loop.strategy.synthetic(hub) is not None) == augmented

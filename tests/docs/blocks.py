@@ -17,7 +17,6 @@ A fence says its language; an HTML comment in the line before it may mark it:
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -47,22 +46,22 @@ class Block:
     """Only blank lines stand between it and the block before."""
 
     @property
-    def where(self) -> str:
+    def where(self):
         return f"{self.page.relative_to(ROOT)}:{self.line}"
 
 
-def pages() -> list[Path]:
+def pages():
     """All pages, the readme and the contributors' page included."""
     names = ["README.md", "CONTRIBUTING.md", "datasets/README.md"]
     return [ROOT / name for name in names] + sorted((ROOT / "docs").rglob("*.md"))
 
 
-def blocks(page: Path) -> list[Block]:
+def blocks(page):
     """The blocks of a page; ValueError for one that the tests would not understand."""
     return list(_blocks(page, page.read_text(encoding="utf-8").splitlines()))
 
 
-def _blocks(page: Path, lines: list[str]) -> Iterator[Block]:
+def _blocks(page, lines):
     number, last = 0, None
     while number < len(lines):
         fence = _FENCE.match(lines[number])
@@ -87,7 +86,7 @@ def _blocks(page: Path, lines: list[str]) -> Iterator[Block]:
         number, last = end + 1, end
 
 
-def _marks(line: str, where: str) -> frozenset[str]:
+def _marks(line, where):
     mark = _MARK.fullmatch(line)
     if mark is None:
         return frozenset()

@@ -19,19 +19,22 @@ import re
 import shlex
 import subprocess
 import sys
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from dglkgmix.cli.main import main
-from tests.docs.blocks import Block
 
 _EPOCHS = re.compile(r"(?<!\w)(epochs(?: |=| = |\": ))\d+")
 _NUMBER = re.compile(r"(?:[<=+−-] ?)?\d[\d,]*\.\d+(?:e[+-]?\d+)?")
 _EPOCH = re.compile(r"epoch \d+(?:, stopped early after \d+)? of \d+")
 # On standard error, and about what was learnt.
-_OF_SHORT_TRAININGS = ("Warning: the model's MRR, ", "Warning: no probabilities: ")
+_OF_SHORT_TRAININGS = (
+    "Warning: the model's MRR, ",
+    "Warning: no probabilities: ",
+    "  neighbours whose probabilities would rise ",
+    "  * MRR of ranking by popularity alone: ",
+)
 # What prints the same everywhere, to the last digit.
 _EXACT = ("dglkgmix data ", "dglkgmix degrees ", "dglkgmix recipes", "cat ", "head ", "ls ")
 ANY = "..."
@@ -50,7 +53,7 @@ class Runner:
     namespace: dict[str, Any] = field(default_factory=lambda: {"__name__": "__main__"})
     printed: str = ""
 
-    def run(self, block: Block) -> None:
+    def run(self, block):
         """Run a block, or compare or write it, by its kind."""
         text = self._cut(block.text)
         if block.title is not None:
@@ -66,7 +69,7 @@ class Runner:
         if block.language != "python":
             self.printed = ""
 
-    def python(self, text: str, where: str, line: int) -> str:
+    def python(self, text, where, line):
         """What the code prints."""
         tree = ast.increment_lineno(ast.parse(text, where), line - 1)
         out = io.StringIO()
@@ -74,7 +77,7 @@ class Runner:
             exec(compile(tree, where, "exec"), self.namespace)
         return out.getvalue()
 
-    def _cut(self, text: str) -> str:
+    def _cut(self, text):
         return _EPOCHS.sub(r"\g<1>2", text) if self.quick else text
 
 
@@ -87,7 +90,7 @@ class Command:
     shown: str
 
 
-def commands(text: str) -> Iterator[Command]:
+def commands(text):
     """The commands of a console block: lines after ``$ ``, which a backslash may continue."""
     before, *parts = re.split(r"^\$ ", text, flags=re.MULTILINE)
     if before:
@@ -98,7 +101,7 @@ def commands(text: str) -> Iterator[Command]:
         yield Command(typed[0], typed[0].replace("\\\n", " ").strip(), part[typed.end() :])
 
 
-def shell(command: str) -> tuple[int, str]:
+def shell(command):
     """Exit status and output, both streams, of one command."""
     program, *arguments = shlex.split(command)
     if program == "dglkgmix":
@@ -115,7 +118,7 @@ def shell(command: str) -> tuple[int, str]:
     raise ValueError(f"no command for a page: {program!r}")
 
 
-def _dglkgmix(arguments: list[str]) -> tuple[int, str]:
+def _dglkgmix(arguments):
     if "--help" in arguments:
         return _in_its_own_process(arguments)
     out = io.StringIO()
@@ -127,7 +130,7 @@ def _dglkgmix(arguments: list[str]) -> tuple[int, str]:
     return status, out.getvalue()
 
 
-def _in_its_own_process(arguments: list[str]) -> tuple[int, str]:
+def _in_its_own_process(arguments):
     """As a person calls it: click keeps a command's help option as its first use made it."""
     done = subprocess.run(
         [sys.executable, "-m", "dglkgmix", *arguments],
@@ -139,7 +142,7 @@ def _in_its_own_process(arguments: list[str]) -> tuple[int, str]:
     return done.returncode, done.stdout
 
 
-def check(printed: str, shown: str, block: Block, what: str, *, status: int = 0) -> None:
+def check(printed, shown, block, what, *, status=0):
     """AssertionError where a command failed without a shown error, or printed something else."""
     loose = not what.startswith(_EXACT)
     expected, found = (
@@ -162,7 +165,7 @@ def check(printed: str, shown: str, block: Block, what: str, *, status: int = 0)
         raise AssertionError(f"{block.where}: {what} printed\n{printed}\nthe page shows\n{shown}")
 
 
-def matches(found: list[str], expected: list[str]) -> bool:
+def matches(found, expected):
     """Whether lines are those expected, where ``...`` stands for any number of them."""
     if not expected:
         return not found
@@ -171,7 +174,7 @@ def matches(found: list[str], expected: list[str]) -> bool:
     return bool(found) and found[0] == expected[0] and matches(found[1:], expected[1:])
 
 
-def _normal(line: str, loose: bool) -> str:
+def _normal(line, loose):
     if loose:
         line = _EPOCH.sub("epoch # of #", _NUMBER.sub("#", line))
     return " ".join(line.split())

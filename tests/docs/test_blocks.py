@@ -4,12 +4,9 @@ The tour is run first. All other pages find its runs in ``runs/`` and, by the na
 `dglkgmix demo` gives them, in ``dglkgmix-demo/``.
 """
 
-from __future__ import annotations
-
 import fcntl
 import os
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -26,23 +23,20 @@ PAGES = [page for page in pages() if page != ELSEWHERE]
 pytestmark = pytest.mark.filterwarnings("default")
 
 
-def runnable(page: Path) -> list[Block]:
+def runnable(page):
     return [b for b in blocks(page) if b.language in ("python", "console", "text") or b.title]
 
 
-def name(page: Path) -> str:
+def name(page):
     return str(page.relative_to(ROOT))
 
 
-Toured = Callable[[bool], Path]
-
-
 @pytest.fixture(scope="module")
-def toured(tmp_path_factory: pytest.TempPathFactory, testrun_uid: str) -> Toured:
+def toured(tmp_path_factory, testrun_uid):
     """The folder in which the tour was run, quick or in full; once for all test processes."""
     shared = tmp_path_factory.getbasetemp().parent
 
-    def tour(quick: bool) -> Path:
+    def tour(quick):
         folder = shared / f"tour-{testrun_uid}-{quick}"
         folder.mkdir(exist_ok=True)
         with (folder / ".lock").open("w") as lock:
@@ -55,7 +49,7 @@ def toured(tmp_path_factory: pytest.TempPathFactory, testrun_uid: str) -> Toured
     return tour
 
 
-def run_page(page: Path, folder: Path, *, quick: bool, data: Path | None = None) -> None:
+def run_page(page, folder, *, quick, data=None):
     runner, before = Runner(quick=quick), Path.cwd()
     os.chdir(folder)
     try:
@@ -67,7 +61,7 @@ def run_page(page: Path, folder: Path, *, quick: bool, data: Path | None = None)
         os.chdir(before)
 
 
-def run_after_tour(page: Path, tmp_path: Path, toured: Toured, *, quick: bool) -> None:
+def run_after_tour(page, tmp_path, toured, *, quick):
     tour = toured(quick)
     if page == TOUR:
         return
@@ -78,7 +72,7 @@ def run_after_tour(page: Path, tmp_path: Path, toured: Toured, *, quick: bool) -
 
 
 @pytest.fixture(autouse=True)
-def _data(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def _data(monkeypatch, tmp_path):
     """Data sets are those beside the repository, or none: no page reaches for the network."""
     monkeypatch.setenv("COLUMNS", "100")
     data = ROOT.parent / "shared" / "data"
@@ -86,18 +80,18 @@ def _data(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("page", [p for p in PAGES if runnable(p)], ids=name)
-def test_every_block_runs(page: Path, tmp_path: Path, toured: Toured) -> None:
+def test_every_block_runs(page, tmp_path, toured):
     run_after_tour(page, tmp_path, toured, quick=True)
 
 
 @pytest.mark.long
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize("page", [p for p in PAGES if runnable(p)], ids=name)
-def test_every_block_runs_in_full(page: Path, tmp_path: Path, toured: Toured) -> None:
+def test_every_block_runs_in_full(page, tmp_path, toured):
     run_after_tour(page, tmp_path, toured, quick=False)
 
 
-def test_what_is_not_run_is_typed_before_anything_is_installed() -> None:
+def test_what_is_not_run_is_typed_before_anything_is_installed():
     for page in pages():
         for block in blocks(page):
             if block.language == "sh":
@@ -105,14 +99,14 @@ def test_what_is_not_run_is_typed_before_anything_is_installed() -> None:
                 assert programs <= {"make", "git", "cd", "pip", "python"}, block.where
 
 
-def page_of(tmp_path: Path, text: str) -> Path:
+def page_of(tmp_path, text):
     page = tmp_path / "page.md"
     page.write_text(text, encoding="utf-8")
     return page
 
 
 class TestTheHarness:
-    def test_blocks_of_a_page(self, tmp_path: Path) -> None:
+    def test_blocks_of_a_page(self, tmp_path):
         text = (
             '# A\n\n<!-- varies -->\n```console\n$ ls\n```\n\n```toml title="a.toml"\nb = 1\n```\n'
         )
@@ -121,19 +115,19 @@ class TestTheHarness:
         assert (second.title, second.text, second.follows) == ("a.toml", "b = 1\n", True)
 
     @pytest.mark.parametrize("fence", ["```pyton", "  ```python", "```python linenums", "```"])
-    def test_a_fence_that_would_not_be_run_is_refused(self, tmp_path: Path, fence: str) -> None:
+    def test_a_fence_that_would_not_be_run_is_refused(self, tmp_path, fence):
         with pytest.raises(ValueError, match=r"page.md:1: a fence that the tests do not know"):
             blocks(page_of(tmp_path, f"{fence}\na\n```\n"))
 
-    def test_an_unknown_mark_is_refused(self, tmp_path: Path) -> None:
+    def test_an_unknown_mark_is_refused(self, tmp_path):
         with pytest.raises(ValueError, match="unknown marks"):
             blocks(page_of(tmp_path, "<!-- skip -->\n```python\na\n```\n"))
 
-    def test_commands_with_continuations_and_output(self) -> None:
+    def test_commands_with_continuations_and_output(self):
         found = list(commands("$ ls \\\n    a\nx\ny\n$ cat b\n"))
         assert [(c.line, c.shown) for c in found] == [("ls      a", "x\ny\n"), ("cat b", "")]
 
-    def test_dots_stand_for_any_lines(self) -> None:
+    def test_dots_stand_for_any_lines(self):
         assert matches(["a", "b", "c"], ["a", "...", "c"])
         assert matches(["a"], ["...", "a", "..."])
         assert not matches(["a", "b"], ["...", "a"])
@@ -148,9 +142,7 @@ class TestTheHarness:
             ("Germany", "France", False),
         ],
     )
-    def test_what_is_compared(
-        self, tmp_path: Path, printed: str, shown: str, agree: bool, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_what_is_compared(self, tmp_path, printed, shown, agree, monkeypatch):
         monkeypatch.setattr("tests.docs.blocks.ROOT", tmp_path)
         text = f"```python\nprint({printed!r})\n```\n\n```text\n{shown}\n```\n"
         code, output = blocks(page_of(tmp_path, text))
@@ -162,7 +154,7 @@ class TestTheHarness:
             with pytest.raises(AssertionError, match=r"page.md:6: the Python above printed"):
                 runner.run(output)
 
-    def test_a_failing_command_fails_unless_its_error_is_shown(self) -> None:
+    def test_a_failing_command_fails_unless_its_error_is_shown(self):
         page, command = ROOT / "docs" / "page.md", "$ dglkgmix recipes show conve.toml\n"
         error = "Error: conve.toml: cannot be read: No such file or directory\n"
         Runner().run(Block(page, 1, "console", command + error))

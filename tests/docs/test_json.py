@@ -1,15 +1,11 @@
 """docs/json.md against what the commands print."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 import json
 import re
 import shlex
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -17,7 +13,7 @@ from dglkgmix.cli.main import main
 from tests.conftest import ROOT
 
 PAGE = ROOT / "docs" / "json.md"
-TYPES: dict[str, Callable[[Any], bool]] = {
+TYPES = {
     "string": lambda value: isinstance(value, str),
     "integer": lambda value: type(value) is int,
     "number": lambda value: type(value) in (int, float),
@@ -31,9 +27,9 @@ KINDS = [
 
 
 @pytest.fixture(scope="module")
-def shapes() -> dict[str, Any]:
+def shapes():
     """Shape by heading; several under one heading as ``HEADING 2`` and so on."""
-    found: dict[str, Any] = {}
+    found = {}
     heading = ""
     text = PAGE.read_text(encoding="utf-8")
     for part in re.finditer(r"^### ([^\n]+)$|^```json\n(.*?)^```$", text, re.MULTILINE | re.DOTALL):
@@ -46,7 +42,7 @@ def shapes() -> dict[str, Any]:
     return found
 
 
-def fits(value: Any, shape: Any, shapes: dict[str, Any], where: str = "value") -> None:
+def fits(value, shape, shapes, where="value"):
     """AssertionError that says where a value is not of its shape."""
     if isinstance(shape, str):
         assert any(_is(value, kind, shapes, where) for kind in shape.split(" or ")), (
@@ -60,7 +56,7 @@ def fits(value: Any, shape: Any, shapes: dict[str, Any], where: str = "value") -
         _fits_object(value, shape, shapes, where)
 
 
-def _is(value: Any, kind: str, shapes: dict[str, Any], where: str) -> bool:
+def _is(value, kind, shapes, where):
     if kind in TYPES:
         return TYPES[kind](value)
     if value is None:
@@ -69,7 +65,7 @@ def _is(value: Any, kind: str, shapes: dict[str, Any], where: str) -> bool:
     return True
 
 
-def _fits_object(value: Any, shape: dict[str, Any], shapes: dict[str, Any], where: str) -> None:
+def _fits_object(value, shape, shapes, where):
     assert isinstance(value, dict), where
     named = {key for key in shape if not key.startswith("<")}
     rest = [key for key in shape if key.startswith("<")]
@@ -79,7 +75,7 @@ def _fits_object(value: Any, shape: dict[str, Any], shapes: dict[str, Any], wher
         fits(item, shape[key if key in named else rest[0]], shapes, f"{where}.{key}")
 
 
-def printed(command: str) -> Any:
+def printed(command):
     """The JSON on standard output, which must hold nothing else."""
     out = io.StringIO()
     with contextlib.redirect_stdout(out):
@@ -104,10 +100,19 @@ COMMANDS = {
     "dglkgmix train SOURCE --out RUN --json": f"{TRAIN} --out again --json",
     "dglkgmix evaluate RUN --json": "evaluate run --json",
     "dglkgmix evaluate RUN --json 2": f"evaluate run --by {' --by '.join(KINDS)} --json",
+    "dglkgmix evaluate RUN --false-triples FILE --json": (
+        "evaluate run --false-triples false.txt --json"
+    ),
     "dglkgmix compare RUN_A RUN_B --json": "compare run run --json",
     "dglkgmix predict RUN --head NAME --relation NAME --json": (
-        "predict run --head a --relation likes --json"
+        "predict run --head a --relation likes --why --json"
     ),
+    "dglkgmix predict RUN --head NAME --relation NAME --tail NAME --json": (
+        "predict run --head a --relation likes --tail d --json"
+    ),
+    "dglkgmix predict RUN --relation NAME --json": "predict run --relation likes --json",
+    "dglkgmix detect-errors RUN --json": "detect-errors run --folds 2 --quiet --json",
+    "dglkgmix neighbours RUN NAME --json": "neighbours run a --json",
     "dglkgmix experiment FILE --dry-run --json": "experiment grid.toml --dry-run --json",
     "dglkgmix tune SOURCE --space FILE --out DIR --json": (
         "tune toy --space space.toml --trials 1 --out search --quiet --json"
@@ -116,29 +121,30 @@ COMMANDS = {
 
 
 @pytest.fixture
-def folder(toy_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(toy_folder, monkeypatch):
     """A folder with a graph, a run, an experiment file and a search space."""
     monkeypatch.chdir(toy_folder.parent)
     # The toy has too few validation triples for probabilities of ranked answers.
     monkeypatch.setattr("dglkgmix.evaluation.list_probability.FEWEST", 1)
     Path("grid.toml").write_text(GRID, encoding="utf-8")
+    Path("false.txt").write_text("lone\tlikes\ta\n", encoding="utf-8")
     Path("space.toml").write_text(SPACE, encoding="utf-8")
     printed(f"{TRAIN} --out run --json")
     return toy_folder.parent
 
 
-def test_every_command_with_json_is_on_the_page(shapes: dict[str, Any]) -> None:
+def test_every_command_with_json_is_on_the_page(shapes):
     assert {name for name in shapes if name.startswith("dglkgmix")} == set(COMMANDS)
 
 
 @pytest.mark.usefixtures("folder")
-def test_commands_print_what_the_page_shows(shapes: dict[str, Any]) -> None:
+def test_commands_print_what_the_page_shows(shapes):
     for name, command in COMMANDS.items():
         fits(printed(command), shapes[name], shapes, name)
 
 
 @pytest.mark.usefixtures("folder")
-def test_a_line_of_answers_is_what_the_page_shows(shapes: dict[str, Any]) -> None:
+def test_a_line_of_answers_is_what_the_page_shows(shapes):
     """Case 70."""
     Path("queries.csv").write_text("head,relation,tail\na,likes,\n,knows,c\nlone,,c\n")
     assert main(shlex.split("predict run --queries queries.csv --out answers.jsonl")) == 0
@@ -152,7 +158,7 @@ def test_a_line_of_answers_is_what_the_page_shows(shapes: dict[str, Any]) -> Non
         )
 
 
-def test_what_does_not_fit_is_named() -> None:
+def test_what_does_not_fit_is_named():
     shapes = {"Pair": {"a": "integer", "<rest>": "number or null"}}
     fits({"a": 1, "b": None, "c": 0.5}, "Pair", shapes)
     fits(None, "Pair or null", shapes)

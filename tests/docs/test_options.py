@@ -1,21 +1,19 @@
 """docs/options.md is what the options' declarations say."""
 
-from __future__ import annotations
-
 import runpy
 
 from dglkgmix.config.settings import OPTIONS
 from tests.conftest import ROOT
 
 
-def test_the_page_is_the_declarations() -> None:
+def test_the_page_is_the_declarations():
     made = runpy.run_path(str(ROOT / "docs" / "options.py"))
     text = (ROOT / "docs" / "options.md").read_text(encoding="utf-8")
     assert text == made["page"](), "run: python docs/options.py"
     assert sum(line.startswith("| `") for line in text.splitlines()) == len(OPTIONS)
 
 
-def test_who_reads_an_option_and_its_range() -> None:
+def test_who_reads_an_option_and_its_range():
     row = runpy.run_path(str(ROOT / "docs" / "options.py"))["row"]
     assert row(OPTIONS["strategy.threshold"]) == (
         "`threshold`",

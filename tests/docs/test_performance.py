@@ -1,13 +1,8 @@
 """docs/performance.md is what the benchmarks' JSON says, cell by cell."""
 
-from __future__ import annotations
-
 import importlib.util
 import json
 import re
-from pathlib import Path
-from types import ModuleType
-from typing import Any
 
 import pytest
 
@@ -17,7 +12,7 @@ MACHINE = {
     "processor": "A", "cores": 2, "threads": 2, "native_bf16": False, "matmul_gflops_fp32": 100.4,
     "torch": "2.13.0", "python": "3.11.7",
 }  # fmt: skip
-TRAINING: list[dict[str, Any]] = [
+TRAINING = [
     {
         "case": "ConvE 1-N", "graph": "g", "batch": 128, "ratio": 2.0,
         "ours": {"epoch_seconds": 60.04}, "textbook": {"epoch_seconds": 120.1},
@@ -29,39 +24,35 @@ TRAINING: list[dict[str, Any]] = [
 
 
 @pytest.fixture
-def build() -> ModuleType:
+def build():
     spec = importlib.util.spec_from_file_location("performance", ROOT / "docs" / "performance.py")
-    assert spec is not None
-    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
 
 
-def cells(text: str) -> list[list[str]]:
+def cells(text):
     """The rows of all Markdown tables, without heads."""
     rows = [line for line in text.splitlines() if line.startswith("| ")]
     split = [[cell.strip() for cell in line[1:-1].split("|")] for line in rows]
     return [row for i, row in enumerate(split) if not _is_head(split, i)]
 
 
-def _is_head(rows: list[list[str]], i: int) -> bool:
+def _is_head(rows, i):
     rule = re.compile("-+")
     return bool(rule.fullmatch(rows[i][0])) or (
         i + 1 < len(rows) and bool(rule.fullmatch(rows[i + 1][0]))
     )
 
 
-def test_the_page_is_rendered_from_the_files_that_are_there(build: ModuleType) -> None:
+def test_the_page_is_rendered_from_the_files_that_are_there(build):
     """Every cell is computed anew; where nothing has been measured there is no page."""
     assert build.PAGE.exists() == bool(list(build.FOLDER.glob("*.json")))
     if build.PAGE.exists():
         assert build.PAGE.read_text(encoding="utf-8") == build.render()
 
 
-def test_sections_that_were_not_measured_are_left_out(
-    build: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_sections_that_were_not_measured_are_left_out(build, tmp_path, monkeypatch):
     monkeypatch.setattr(build, "FOLDER", tmp_path)
     result = {"bench": "training", "machine": MACHINE, "rows": TRAINING}
     (tmp_path / "training.json").write_text(json.dumps(result))
@@ -75,12 +66,12 @@ def test_sections_that_were_not_measured_are_left_out(
     ]
 
 
-def test_every_part_has_its_words_and_its_section(build: ModuleType) -> None:
+def test_every_part_has_its_words_and_its_section(build):
     from bench.__main__ import PARTS
 
     assert {name for _, name, _ in build.SECTIONS} == set(PARTS) == set(build.WORDS)
 
 
-def test_units(build: ModuleType) -> None:
+def test_units(build):
     shown = [build.seconds(value) for value in (12345.6, 75.04, 0.0123, 4.5e-5, 3e-8, None)]
     assert shown == ["12,346 s", "75 s", "12.3 ms", "45 µs", "30 ns", ""]

@@ -1,14 +1,11 @@
 """docs/results.md is what its JSON files say, and they are what their own seeds say."""
 
-from __future__ import annotations
-
 import importlib.util
 import json
 import re
 import statistics
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -21,7 +18,7 @@ FILES = sorted(
 
 
 @pytest.fixture(scope="module", params=FILES, ids=lambda path: path.stem)
-def results(request) -> dict[str, Any]:
+def results(request):
     return json.loads(request.param.read_text(encoding="utf-8"))
 
 
@@ -33,16 +30,16 @@ def build():
     return module
 
 
-def test_there_are_results() -> None:
+def test_there_are_results():
     assert FILES
 
 
-def test_the_page_is_rendered_from_the_files(build, monkeypatch) -> None:
+def test_the_page_is_rendered_from_the_files(build, monkeypatch):
     monkeypatch.setattr(build, "save", lambda figure, path: None)
     assert build.PAGE.read_text(encoding="utf-8") == build.render()
 
 
-def test_front_pages_open_with_the_headline_of_the_files(build) -> None:
+def test_front_pages_open_with_the_headline_of_the_files(build):
     for front in build.FRONTS:
         text = front.read_text(encoding="utf-8")
         assert len(build.MARKED.findall(text)) == 1
@@ -50,7 +47,7 @@ def test_front_pages_open_with_the_headline_of_the_files(build) -> None:
 
 
 @pytest.mark.parametrize("path", sorted((DOCS / "results").glob("figure2-*.json")), ids=str)
-def test_panels_are_other_groupings_of_the_same_ranks(path) -> None:
+def test_panels_are_other_groupings_of_the_same_ranks(path):
     """Weighted by queries, every curve and the grid give the overall MRR back."""
     found = json.loads(path.read_text(encoding="utf-8"))
     overall = found["account"]["overall"]
@@ -68,7 +65,7 @@ def test_panels_are_other_groupings_of_the_same_ranks(path) -> None:
         assert total / overall["queries"] == pytest.approx(overall["mrr"])
 
 
-def test_every_file_on_the_page_is_there_and_named_with_its_command() -> None:
+def test_every_file_on_the_page_is_there_and_named_with_its_command():
     page = (DOCS / "results.md").read_text(encoding="utf-8")
     for path in FILES:
         assert f" experiment {path.stem} --out FOLDER` made `docs/results/{path.name}`" in page
@@ -76,7 +73,7 @@ def test_every_file_on_the_page_is_there_and_named_with_its_command() -> None:
         assert (DOCS / picture).exists(), picture
 
 
-def test_every_cell_tells_how_it_was_made(results) -> None:
+def test_every_cell_tells_how_it_was_made(results):
     for cell in results["cells"]:
         assert cell["state"] == "done", cell["run"]
         assert re.fullmatch("[0-9a-f]{64}", cell["ranks"])
@@ -87,7 +84,7 @@ def test_every_cell_tells_how_it_was_made(results) -> None:
             assert stage["seconds"] > 0
 
 
-def test_means_and_spreads_are_those_of_the_seeds(results) -> None:
+def test_means_and_spreads_are_those_of_the_seeds(results):
     for group in results["groups"]:
         cells = cells_of(results, axes(group))
         assert [cell["seed"] for cell in cells] == group["seeds"]
@@ -101,7 +98,7 @@ def test_means_and_spreads_are_those_of_the_seeds(results) -> None:
             assert group["budget"][key] == pytest.approx(statistics.mean(sums))
 
 
-def test_tables_show_the_figures_of_the_seeds(results, build) -> None:
+def test_tables_show_the_figures_of_the_seeds(results, build):
     """Each cell of the tables of MRR, recomputed from the seeds' own figures."""
     shown = build.tables(results)
     for path, title in ((("overall",), "Overall"), (None, "MRR by tail-relation degree")):
@@ -115,7 +112,7 @@ def test_tables_show_the_figures_of_the_seeds(results, build) -> None:
                 assert row[head.index(column)] == text_of(values)
 
 
-def test_differences_are_those_of_the_means(results) -> None:
+def test_differences_are_those_of_the_means(results):
     """Of seeds averaged, a difference of means is the mean difference; in every bin, too."""
     places = [("overall",), *(("bins", name) for name in results["bin_names"])]
     for ours, theirs, test in compared(results):
@@ -126,14 +123,14 @@ def test_differences_are_those_of_the_means(results) -> None:
             assert found["ci_low"] <= found["difference"] <= found["ci_high"]
 
 
-def test_intervals_hold_their_means(results) -> None:
+def test_intervals_hold_their_means(results):
     for group in results["groups"]:
         for name, found in group["account"]["bins"].items():
             low, high = group["intervals"][name]
             assert low < found["mrr"]["mean"] < high
 
 
-def test_words_show_what_the_seeds_say(results, build, monkeypatch) -> None:
+def test_words_show_what_the_seeds_say(results, build, monkeypatch):
     """Differences, errors and distances in the text, from the cells."""
     monkeypatch.setattr(build, "load", lambda name: results)
     for ours, theirs, test in compared(results):
@@ -156,7 +153,7 @@ def test_words_show_what_the_seeds_say(results, build, monkeypatch) -> None:
                 assert build.distance("", group["strategy"], side, **given) == f"{mean:.2f}"
 
 
-def test_softmax_and_translations_give_no_probabilities(results) -> None:
+def test_softmax_and_translations_give_no_probabilities(results):
     for cell in results["cells"]:
         loss, decoder = (
             cell["settings"][t][k] for t, k in (("training", "loss"), ("model", "decoder"))
@@ -164,7 +161,7 @@ def test_softmax_and_translations_give_no_probabilities(results) -> None:
         assert cell["probabilities"] is (loss == "bce" and decoder != "transe")
 
 
-def test_hours_count_every_training_once(results, build, monkeypatch) -> None:
+def test_hours_count_every_training_once(results, build, monkeypatch):
     monkeypatch.setattr(build, "load", lambda name: results)
     seconds = {}
     for cell in results["cells"]:
@@ -174,7 +171,7 @@ def test_hours_count_every_training_once(results, build, monkeypatch) -> None:
     assert f" {sum(seconds.values()) / 3600:.1f} hours of training." in build.made("")
 
 
-def test_every_table_of_the_page_is_one_of_its_file(results, build, monkeypatch) -> None:
+def test_every_table_of_the_page_is_one_of_its_file(results, build, monkeypatch):
     """Lines keep their cells, but for columns that say the same in every line."""
     monkeypatch.setattr(build, "load", lambda name: results)
     for title, whole in build.tables(results).items():
@@ -188,20 +185,20 @@ def test_every_table_of_the_page_is_one_of_its_file(results, build, monkeypatch)
             assert len({row[i] for row in rows}) == 1
 
 
-def test_what_is_taken_is_finished(build, tmp_path) -> None:
+def test_what_is_taken_is_finished(build, tmp_path):
     text = json.dumps({"counts": {"done": 1, "pending": 1}, "cells": [{}, {}]})
     (tmp_path / "results.json").write_text(text, encoding="utf-8")
     with pytest.raises(SystemExit, match="not finished"):
         build.take(tmp_path, "never")
 
 
-def test_headings_of_the_page_stand_apart() -> None:
+def test_headings_of_the_page_stand_apart():
     lines = (DOCS / "results.md").read_text(encoding="utf-8").splitlines()
     for before, line in pairwise(lines):
         assert not line.startswith("#") or not before.strip(), line
 
 
-def test_figure_2_is_of_the_model_in_the_table() -> None:
+def test_figure_2_is_of_the_model_in_the_table():
     found, cells = (
         json.loads((DOCS / "results" / f"{name}.json").read_text(encoding="utf-8"))
         for name in ("figure2-fb15k-237", "evidence-fb15k-237-conve")
@@ -210,7 +207,7 @@ def test_figure_2_is_of_the_model_in_the_table() -> None:
     assert found["ranks"] == cell["ranks"]
 
 
-def compared(results: dict[str, Any]):
+def compared(results):
     """Every test: the axes of both sides, and what it found."""
     for group in results["groups"]:
         if group["test"] is not None:
@@ -220,26 +217,26 @@ def compared(results: dict[str, Any]):
         yield axes(pair), axes(pair["against"]), pair["test"]
 
 
-def cells_of(results: dict[str, Any], setting: dict[str, Any]) -> list[dict[str, Any]]:
+def cells_of(results, setting):
     return [cell for cell in results["cells"] if axes(cell) == setting]
 
 
-def mean_mrr(results: dict[str, Any], setting: dict[str, Any], where: tuple[str, ...]) -> float:
+def mean_mrr(results, setting, where):
     cells = cells_of(results, setting)
     return statistics.mean(at(cell["account"], (*where, "mrr")) for cell in cells)
 
 
-def axes(entry: dict[str, Any]) -> dict[str, Any]:
+def axes(entry):
     return {key: entry[key] for key in ("data", "model", "encoder", "strategy", "options")}
 
 
-def at(tree: Any, path: tuple[str, ...]) -> Any:
+def at(tree, path):
     for key in path:
         tree = tree[key]
     return tree
 
 
-def assert_spread(found: Any, values: list[Any]) -> None:
+def assert_spread(found, values):
     """``found`` has a mean and deviation wherever each of ``values`` has a number."""
     if isinstance(values[0], dict):
         for key in values[0]:
@@ -250,11 +247,11 @@ def assert_spread(found: Any, values: list[Any]) -> None:
         assert found["sd"] == (None if deviation is None else pytest.approx(deviation, abs=1e-9))
 
 
-def text_of(values: list[float]) -> str:
+def text_of(values):
     text = f"{statistics.mean(values):.4f}"
     return text if len(values) == 1 else f"{text}\u00a0±\u00a0{statistics.stdev(values):.4f}"
 
 
-def parsed(table: str) -> tuple[list[str], list[list[str]]]:
+def parsed(table):
     lines = [[cell.strip() for cell in line.strip("| ").split("|")] for line in table.splitlines()]
     return lines[0], lines[2:]

@@ -5,17 +5,15 @@ commands and after Python. Output that has ``...`` in it, and commands that show
 are.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 from pathlib import Path
 
-from tests.docs.blocks import Block, blocks
+from tests.docs.blocks import blocks
 from tests.docs.runner import ANY, Runner, commands, shell
 
 
-def updated(block: Block) -> str:
+def updated(block):
     """The text of a console block with what its commands print now."""
     parts = []
     for command in commands(block.text):
@@ -31,7 +29,7 @@ def updated(block: Block) -> str:
     return "".join(parts)
 
 
-def main(folder: str, *names: str) -> None:
+def main(folder, *names):
     """Update pages; paths are relative to where this is called."""
     pages = [Path(name).resolve() for name in names]
     os.chdir(folder)
@@ -47,7 +45,7 @@ def main(folder: str, *names: str) -> None:
                 runner.run(block)
 
 
-def replace(page: Path, old: str, new: str) -> None:
+def replace(page, old, new):
     """Replace the first block of a page with the text ``old``."""
     text = page.read_text(encoding="utf-8")
     page.write_text(text.replace(f"\n{old}```\n", f"\n{new}```\n", 1), encoding="utf-8")

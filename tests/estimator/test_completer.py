@@ -39,6 +39,15 @@ def test_fitted_attributes(fitted: KGCompleter, triples: Array) -> None:
     assert fitted.run_.config.model.decoder == "distmult"
 
 
+def test_mirrors_are_held_out_together(fitted: KGCompleter) -> None:
+    """Case 51: borders are there in both directions."""
+    kg = fitted.run_.kg
+    train = {tuple(row) for row in kg.train.tolist()}
+    held = [row for row in kg.valid.tolist() if kg.relations[row[1]] == "borders"]
+    assert len(held) > 0
+    assert not any((t, r, h) in train for h, r, t in held)
+
+
 def test_scores_are_the_models(fitted: KGCompleter) -> None:
     queries = [["country 3", "borders"], ["country 1", "language"]]
     tables = dict(fitted.run_.model.encoder.named_parameters())
@@ -129,6 +138,18 @@ def test_rank_and_score_follow_each_other(fitted: KGCompleter, triples: Array) -
     assert (ranks >= 1).all()
     assert fitted.score(triples) == pytest.approx((1 / ranks).mean())
     assert (fitted.rank(triples[:, :2], triples[:, 2]) == ranks).all()
+
+
+def test_given_facts_agree_with_ranks_and_degrees(fitted: KGCompleter, triples: Array) -> None:
+    found = fitted.predict_triples(triples)
+    sides = [[fact.directions[end] for end in ("tail", "head")] for fact in found]
+    assert [[side.rank for side in pair] for pair in sides] == fitted.rank(triples).tolist()
+    degrees = [[side.degree for side in pair] for pair in sides]
+    assert degrees == fitted.tail_relation_degree(triples).tolist()
+    assert [(fact.head, fact.relation, fact.tail) for fact in found] == list(map(tuple, triples))
+    assert {name for fact in found for name in fact.splits} == {"train", "valid"}
+    with pytest.raises(UnknownNameError, match="'nowhere'"):
+        fitted.predict_triples([["nowhere", "borders", "country 1"]])
 
 
 def test_degrees_of_training_triples(fitted: KGCompleter, triples: Array) -> None:
@@ -360,3 +381,16 @@ def test_no_triples_have_no_score(fitted: KGCompleter, triples: Array) -> None:
     assert fitted.rank(triples[:0]).shape == (0, 2)
     with pytest.raises(DataError, match="at least one triple"):
         fitted.score(triples[:0])
+
+
+def test_candidates_alone_answer_and_are_ranked(fitted: KGCompleter) -> None:
+    """Training leads by *continent* to three entities."""
+    observed = clone(fitted).set_params(candidates="observed")
+    observed.__dict__ |= {k: v for k, v in vars(fitted).items() if k.endswith("_") or k == "_cache"}
+    asked = [["country 1", "continent"]]
+    best = observed.top_k(asked, 30).tails[0]
+    assert {name for name in best if name is not None} == {f"continent {i}" for i in range(3)}
+    assert observed.predict(asked)[0] in best
+    entities = len(fitted.classes_)
+    assert observed.rank([["country 1", "continent", "country 2"]])[0, 0] == entities - 1
+    assert (observed.rank([["country 1", "continent", "continent 2"]])[0, 0] <= 2).all()

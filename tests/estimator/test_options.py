@@ -28,6 +28,7 @@ def test_every_parameter_is_a_flag_of_train() -> None:
         "unseen",
         "warm_start",
         "config",
+        "candidates",
         "verbose",
     }
 

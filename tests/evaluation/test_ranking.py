@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from dglkgmix.errors import ConfigError, NumericError
 from dglkgmix.evaluation import ranking
+from dglkgmix.evaluation.candidates import Candidates
 from dglkgmix.evaluation.queries import evaluation_queries
 from dglkgmix.evaluation.ranking import rank
 from dglkgmix.kg.graph import KnowledgeGraph
@@ -30,15 +31,17 @@ def test_every_rank_is_that_of_plain_loops(graph, data):
     seed = data.draw(st.integers(0, 10_000))
     # Three values only: most scores tie with others.
     table = np.random.default_rng(seed).integers(-1, 2, (2 * graph.R, graph.E, graph.E))
-    types = data.draw(st.none() | st.lists(st.integers(0, 2), min_size=graph.E, max_size=graph.E))
+    rule = data.draw(st.sampled_from(["all", "observed", "typed"]))
+    kg = library(graph)
     found = ranked(
-        library(graph),
+        kg,
         TableScorer(table),
         block=data.draw(st.sampled_from([1, 2, 7, 1000, 2**24])),
-        candidates=None if types is None else torch.tensor(types),
+        candidates=None if rule == "all" else Candidates.of(kg, rule),
     )
-    expected = plain.rank_all(graph, "test", lambda h, r: table[r, h].tolist(), types)
-    columns = (found.rank, found.optimistic, found.pessimistic, found.candidates)
+    allowed = plain.candidates(graph, rule)
+    expected = plain.rank_all(graph, "test", lambda h, r: table[r, h].tolist(), allowed)
+    columns = (found.rank, found.optimistic, found.pessimistic, found.candidates, found.missed)
     assert list(zip(*(column.tolist() for column in columns), strict=True)) == expected
     assert found.score.tolist() == [table[r, h, t] for h, r, t in graph.queries("test")]
 
@@ -195,9 +198,17 @@ def test_few_entities_do_not_mean_endless_rows(monkeypatch, integers):
 def test_a_million_entities_within_four_gibibytes(run_python):
     found = run_python(
         """
-        import resource, runpy, sys
-        sys.argv = ["ranking_memory", "--entities", "1000000", "--dim", "32"]
-        runpy.run_path("bench/ranking_memory.py", run_name="__main__")
+        import resource
+        from bench.generated import generated
+        from dglkgmix.config import ModelConfig
+        from dglkgmix.evaluation.model_scorer import ModelScorer
+        from dglkgmix.evaluation.queries import evaluation_queries
+        from dglkgmix.evaluation.ranking import rank
+        from dglkgmix.models.link_predictor import LinkPredictor
+        kg = generated(1_000_000, 100, 300_000, held_out=500)
+        options = ModelConfig(decoder="distmult", entity_dim=32, relation_dim=32, bias=False)
+        scorer = ModelScorer(LinkPredictor.build(options, kg).eval())
+        rank(scorer, evaluation_queries(kg, "test"), kg.known_index)
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
         assert peak < 4 * 2**30, peak
         """

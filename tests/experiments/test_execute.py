@@ -83,14 +83,6 @@ def test_other_triples_than_the_run_was_trained_on_are_refused(plan, done, job, 
         other.summary(name)
 
 
-def test_a_finished_run_is_left_alone(plan, done, job):
-    name = training(plan, "_standard_s0").name
-    metrics = done[0] / "runs" / name / "metrics.json"
-    before = metrics.stat().st_mtime_ns
-    job(name)
-    assert metrics.stat().st_mtime_ns == before
-
-
 def test_a_training_goes_on_from_wherever_it_was_left(plan, tmp_path):
     standard = training(plan, "_standard_s0").config
     whole, cut = tmp_path / "whole", tmp_path / "cut"

@@ -131,10 +131,8 @@ def test_baselines_change_the_standard_recipe_only_as_the_reference_does(model, 
         assert differences(standard, baseline) == regime | wanted
 
 
-def test_rows_have_the_documented_keys():
+def test_rows_are_filled():
     rows = {recipe.name: recipe.row() for recipe in all_recipes()}
-    keys = ["name", "data", "model", "strategy", "regime", "expected", "expected_from", "about"]
-    assert all(list(row) == keys for row in rows.values())
     assert rows["fb15k-237-conve-mixup"]["expected"] == 0.3433
     assert all(row["about"] and row["data"] for row in rows.values())
 

@@ -20,26 +20,6 @@ def runs(done, strategy):
     return [Run.open(out / cell["run"]) for cell in sorted(cells, key=lambda c: c["seed"])]
 
 
-def test_the_keys_are_those_of_the_documented_schema(done):
-    _, found, _ = done
-    assert set(found) == {
-        *("experiment", "about", "finding", "version", "bins", "bin_names", "baseline"),
-        *("counts", "groups", "comparisons", "cells"),
-    }
-    axes = {"data", "model", "encoder", "strategy", "options"}
-    for entry in found["groups"]:
-        assert set(entry) == axes | {
-            *("seeds", "account", "valid_mrr", "distances", "budget", "test", "paper"),
-            *("valid_bins", "probabilities", "intervals"),
-        }
-    for cell in found["cells"]:
-        keys = axes | {"seed", "state", "error", "run"}
-        if cell["state"] == "done":
-            keys |= {"mrr", "valid_mrr", "best_epoch", "epochs", "budget", "ranks", "settings"}
-            keys |= {"environment", "account", "distances", "valid_bins", "probabilities"}
-        assert set(cell) == keys
-
-
 def test_a_group_is_mean_and_spread_of_its_seeds(done):
     entry = group(done[1], "mixup")
     own = [run.rank_table("test")["rank"] for run in runs(done, "mixup")]

@@ -87,12 +87,15 @@ def test_a_search_goes_on_where_it_stopped(searched):
     assert len(said) == 1
 
 
-def drawn(plan):
+def study_of(plan):
     import optuna
 
     storage = f"sqlite:///{plan.out / 'study.db'}"
-    study = optuna.load_study(study_name=plan.study_name, storage=storage)
-    return [trial.params for trial in study.trials if trial.state.name == "COMPLETE"]
+    return optuna.load_study(study_name=plan.study_name, storage=storage)
+
+
+def drawn(plan):
+    return [trial.params for trial in study_of(plan).trials if trial.state.name == "COMPLETE"]
 
 
 @pytest.fixture(scope="module")
@@ -208,10 +211,7 @@ def test_a_hopeless_trial_is_pruned(data, tmp_path, monkeypatch):
     search(plan, 2, said.append)
     assert "pruned" in said[1]
     assert not Run.open(plan.run_folder(1)).finished
-    study = optuna.load_study(
-        study_name=plan.study_name, storage=f"sqlite:///{tmp_path / 'study.db'}"
-    )
-    first, second = study.trials
+    first, second = study_of(plan).trials
     history = Run.open(plan.run_folder(0)).history
     reported = {row["epoch"]: row["valid_mrr"] for row in history}
     assert first.intermediate_values == pytest.approx(reported)
@@ -230,10 +230,7 @@ def test_no_trial_is_judged_early_by_another_figure_than_the_goal(
     said = []
     assert search(plan, 2, said.append)["best"] is not None
     assert not any("pruned" in line for line in said)
-    study = optuna.load_study(
-        study_name=plan.study_name, storage=f"sqlite:///{tmp_path / 'study.db'}"
-    )
-    assert [trial.intermediate_values for trial in study.trials] == [{}, {}]
+    assert [trial.intermediate_values for trial in study_of(plan).trials] == [{}, {}]
 
 
 @pytest.mark.parametrize("goal", [Goal(), Goal("low")])
@@ -381,7 +378,6 @@ def _search_world(out):
 @pytest.mark.long
 @pytest.mark.timeout(1200)
 def test_ten_trials_on_world_by_two_processes_on_one_file(tmp_path):
-    import optuna
 
     context = multiprocessing.get_context("spawn")
     processes = [context.Process(target=_search_world, args=(tmp_path,)) for _ in range(2)]
@@ -390,8 +386,7 @@ def test_ten_trials_on_world_by_two_processes_on_one_file(tmp_path):
     for process in processes:
         process.join()
     assert [process.exitcode for process in processes] == [0, 0]
-    name = plan_of(tmp_path, "world", WORLD).study_name
-    study = optuna.load_study(study_name=name, storage=f"sqlite:///{tmp_path / 'study.db'}")
+    study = study_of(plan_of(tmp_path, "world", WORLD))
     states = [trial.state.name for trial in study.trials]
     assert 10 <= len(states) <= 11
     assert set(states) <= {"COMPLETE", "PRUNED"}

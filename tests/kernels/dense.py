@@ -1,13 +1,10 @@
 """The losses by their definitions: dense targets, plain formulas, one step after the other."""
 
-from __future__ import annotations
-
 import torch
-from torch import Tensor
 from torch.nn.functional import binary_cross_entropy_with_logits
 
 from dglkgmix.losses.pointwise import Focus
-from dglkgmix.losses.targets import Positives, Targets
+from dglkgmix.losses.targets import Positives
 
 B, E, D = 3, 7, 4
 POSITIVES = Positives(torch.tensor([0, 0, 1, 2]), torch.tensor([1, 5, 0, 6]))
@@ -15,7 +12,7 @@ WEIGHTS = torch.tensor([1.0, 2.0, 3.0, 0.5], dtype=torch.double)
 FOCI = [None, Focus(2.0), Focus(0.5), Focus(2.0, detach=True)]
 
 
-def operands(*, scale: float = 1.0) -> tuple[Tensor, Tensor, Tensor]:
+def operands(*, scale=1.0):
     """Query (B, D), entities (E, D) and bias (E,), float64, with gradients."""
     chance = torch.Generator().manual_seed(1)
     made = [
@@ -26,16 +23,14 @@ def operands(*, scale: float = 1.0) -> tuple[Tensor, Tensor, Tensor]:
     return query, entities, bias
 
 
-def factor(probability: Tensor, focus: Focus | None) -> Tensor:
+def factor(probability, focus):
     if focus is None:
         return torch.ones_like(probability)
     power = (1 - probability) ** focus.gamma
     return power.detach() if focus.detach else power
 
 
-def bce(
-    scores: Tensor, positives: Positives, targets: Targets, focus: Focus | None = None
-) -> Tensor:
+def bce(scores, positives, targets, focus=None):
     hot = torch.zeros_like(scores, dtype=torch.bool)
     hot[positives.rows, positives.tails] = True
     dense = torch.full_like(scores, targets.negative).masked_fill(hot, targets.positive)
@@ -47,9 +42,7 @@ def bce(
     return (weights * factor(torch.where(hot, p, 1 - p), focus) * terms).sum()
 
 
-def ce(
-    scores: Tensor, positives: Positives, smoothing: float, focus: Focus | None = None
-) -> Tensor:
+def ce(scores, positives, smoothing, focus=None):
     total = torch.zeros((), dtype=scores.dtype)
     for number, (row, tail) in enumerate(
         zip(positives.rows.tolist(), positives.tails.tolist(), strict=True)
@@ -62,5 +55,11 @@ def ce(
     return total
 
 
-def gradients(loss: Tensor, of: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+def gradients(loss, of):
     return torch.autograd.grad(loss, of, retain_graph=True)
+
+
+def assert_same(loss, expected, of):
+    """Value and gradients; of three times the value, as a kernel may leave a factor out."""
+    torch.testing.assert_close(loss, expected)
+    torch.testing.assert_close(gradients(3 * loss, of), gradients(3 * expected, of))

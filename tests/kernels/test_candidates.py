@@ -1,13 +1,12 @@
 """Scores against candidates."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 
 from dglkgmix.kernels import candidates as module
 from dglkgmix.kernels.candidates import candidate_scores
 from dglkgmix.kernels.table import Table
+from tests.kernels.dense import assert_same
 
 B, E, D, K = 5, 9, 4, 6
 CANDIDATES = torch.randint(E, (B, K), generator=torch.Generator().manual_seed(0))
@@ -15,7 +14,7 @@ CANDIDATES[0, :3] = 2  # one entity several times in a row
 
 
 @pytest.fixture
-def operands() -> tuple[torch.Tensor, torch.Tensor]:
+def operands():
     chance = torch.Generator().manual_seed(1)
     made = (torch.randn(n, D, generator=chance, dtype=torch.double) for n in (B, E))
     query, entities = (tensor.requires_grad_() for tensor in made)
@@ -23,30 +22,21 @@ def operands() -> tuple[torch.Tensor, torch.Tensor]:
 
 
 @pytest.fixture(params=[2**19, 2 * K * D, 1], ids=["whole", "two rows", "one row"])
-def block(request, monkeypatch) -> None:
+def block(request, monkeypatch):
     monkeypatch.setattr(module, "_CPU_BLOCK", request.param)
 
 
 @pytest.mark.usefixtures("block")
-def test_values_and_gradients(operands) -> None:
+def test_values_and_gradients(operands):
     query, entities = operands
     scores = candidate_scores(query, Table(entities), CANDIDATES)
     expected = (query @ entities.T).gather(1, CANDIDATES)
     torch.testing.assert_close(scores, expected)
     upstream = expected.detach().cos()
-    mine, other = (torch.autograd.grad(x, operands, upstream) for x in (scores, expected))
-    torch.testing.assert_close(mine[0], other[0])
-    torch.testing.assert_close(mine[1], other[1])
+    assert_same((scores * upstream).sum(), (expected * upstream).sum(), operands)
 
 
-@pytest.mark.usefixtures("block")
-def test_gradcheck(operands) -> None:
-    assert torch.autograd.gradcheck(
-        lambda q, e: candidate_scores(q, Table(e), CANDIDATES), operands
-    )
-
-
-def test_gradients_are_the_same_each_time() -> None:
+def test_gradients_are_the_same_each_time():
     """Many candidates, few entities: the sums are made in one order each time."""
     chance = torch.Generator().manual_seed(2)
     query, entities = (torch.randn(n, 32, generator=chance) for n in (64, 20))
@@ -60,7 +50,7 @@ def test_gradients_are_the_same_each_time() -> None:
     assert all(torch.equal(run, runs[0]) for run in runs)
 
 
-def test_low_precision_queries_are_scored_in_float(operands) -> None:
+def test_low_precision_queries_are_scored_in_float(operands):
     query, entities = (tensor.detach().float() for tensor in operands)
     query = query.bfloat16().requires_grad_()
     with torch.autocast("cpu", torch.bfloat16):
@@ -71,12 +61,12 @@ def test_low_precision_queries_are_scored_in_float(operands) -> None:
     assert query.grad.dtype is torch.bfloat16
 
 
-def test_nothing_scored() -> None:
+def test_nothing_scored():
     empty = torch.empty(0, K, dtype=torch.long)
     assert candidate_scores(torch.randn(0, D), Table(torch.randn(E, D)), empty).shape == (0, K)
 
 
-def test_what_is_gathered_at_once_stays_within_the_block() -> None:
+def test_what_is_gathered_at_once_stays_within_the_block():
     """As many rows as fit, and no more: here 81 of 100 candidates with 64 numbers each."""
     wide = torch.empty(1000, 64), torch.empty(1000, 100)
     sizes = {part.stop - part.start for part in module._blocks(wide[1], wide[0])}

@@ -1,7 +1,5 @@
 """The fused binary cross-entropy of a 1-N batch."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import pytest
@@ -10,21 +8,21 @@ import torch
 from dglkgmix.kernels import products
 from dglkgmix.kernels.fused import FusedScores, FusedTerms, terms_to_gradient_
 from dglkgmix.kernels.table import Table
-from dglkgmix.losses.pointwise import Focus, bce_terms
-from dglkgmix.losses.targets import Positives, Targets
+from dglkgmix.losses.pointwise import bce_terms
+from dglkgmix.losses.targets import Targets
 from tests.kernels import dense
 from tests.kernels.dense import FOCI, POSITIVES, WEIGHTS, operands
 
 TARGETS = [Targets(), Targets.smoothed(0.1, "auto", dense.E), Targets.smoothed(0.3, 1.0, dense.E)]
 
 
-def fused(query, entities, bias, positives, terms) -> torch.Tensor:
+def fused(query, entities, bias, positives, terms):
     table = Table(entities)
     return FusedTerms.apply(query, table.anchor, bias, table, positives, terms)
 
 
 @pytest.fixture(params=[2**20, 6], ids=["one block", "blocks"])
-def block(request, monkeypatch) -> None:
+def block(request, monkeypatch):
     monkeypatch.setattr(products, "CPU_BLOCK", request.param)
 
 
@@ -33,35 +31,21 @@ class TestProducts:
     @pytest.mark.parametrize("focus", FOCI)
     @pytest.mark.parametrize("targets", TARGETS)
     @pytest.mark.parametrize("weights", [None, WEIGHTS])
-    def test_value_and_gradients_are_the_plain_formulas(self, focus, targets, weights) -> None:
+    def test_value_and_gradients_are_the_plain_formulas(self, focus, targets, weights):
         inputs = operands(scale=2.0)
         positives = dataclasses.replace(POSITIVES, weights=weights)
         loss = fused(*inputs, positives, bce_terms(targets, focus))
         query, entities, bias = inputs
         expected = dense.bce(query @ entities.T + bias, positives, targets, focus)
-        torch.testing.assert_close(loss, expected)
-        for mine, other in zip(
-            dense.gradients(3 * loss, inputs), dense.gradients(3 * expected, inputs), strict=True
-        ):
-            torch.testing.assert_close(mine, other)
+        dense.assert_same(loss, expected, inputs)
 
-    @pytest.mark.parametrize("focus", [None, Focus(2.0)])
-    def test_gradcheck(self, focus) -> None:
-        positives = dataclasses.replace(POSITIVES, weights=WEIGHTS)
-        terms = bce_terms(TARGETS[1], focus)
-        assert torch.autograd.gradcheck(
-            lambda *inputs: fused(*inputs, positives, terms), operands()
-        )
-
-    def test_without_bias(self) -> None:
+    def test_without_bias(self):
         query, entities, _ = operands()
         loss = fused(query, entities, None, POSITIVES, bce_terms(TARGETS[1], None))
         torch.testing.assert_close(loss, dense.bce(query @ entities.T, POSITIVES, TARGETS[1]))
         loss.backward()
-        assert query.grad is not None
-        assert entities.grad is not None
 
-    def test_bfloat16_products_are_near(self) -> None:
+    def test_bfloat16_products_are_near(self):
         exact = operands()
         inputs = tuple(tensor.detach().float().requires_grad_() for tensor in exact)
         terms = bce_terms(TARGETS[1], None)
@@ -77,7 +61,7 @@ class TestProducts:
             torch.testing.assert_close(mine.double(), other, rtol=0, atol=0.05)
 
 
-def test_a_graph_that_is_kept_gives_the_same_gradients_again() -> None:
+def test_a_graph_that_is_kept_gives_the_same_gradients_again():
     inputs = operands()
     loss = fused(*inputs, POSITIVES, bce_terms(TARGETS[1], None))
     loss.backward(retain_graph=True)
@@ -87,7 +71,7 @@ def test_a_graph_that_is_kept_gives_the_same_gradients_again() -> None:
         torch.testing.assert_close(tensor.grad, 2 * first)
 
 
-def test_without_gradients_only_the_value_is_computed() -> None:
+def test_without_gradients_only_the_value_is_computed():
     inputs = operands()
     terms = bce_terms(TARGETS[1], None)
     with torch.no_grad():
@@ -96,7 +80,7 @@ def test_without_gradients_only_the_value_is_computed() -> None:
     torch.testing.assert_close(loss, fused(*inputs, POSITIVES, terms).detach())
 
 
-def test_nothing_of_the_size_of_the_scores_is_kept() -> None:
+def test_nothing_of_the_size_of_the_scores_is_kept():
     """20 queries against 7 entities of 4 dimensions: 140 scores, a table of 28 numbers."""
     query = torch.randn(20, 4, requires_grad=True)
     entities = torch.randn(7, 4, requires_grad=True)
@@ -107,7 +91,7 @@ def test_nothing_of_the_size_of_the_scores_is_kept() -> None:
     assert sizes == {query.numel(), entities.numel()}
 
 
-def test_gradients_are_given_away_once() -> None:
+def test_gradients_are_given_away_once():
     """Nothing copies the table's gradient on its way to the table."""
     inputs = operands()
     loss = fused(*inputs, POSITIVES, bce_terms(TARGETS[1], None))
@@ -118,27 +102,21 @@ def test_gradients_are_given_away_once() -> None:
 
 @pytest.mark.parametrize("focus", FOCI)
 @pytest.mark.parametrize("weights", [None, WEIGHTS])
-def test_given_scores(focus, weights) -> None:
+def test_given_scores(focus, weights):
     chance = torch.Generator().manual_seed(5)
     scores = torch.randn(dense.B, dense.E, generator=chance, dtype=torch.double).requires_grad_()
     before = scores.detach().clone()
     positives = dataclasses.replace(POSITIVES, weights=weights)
     loss = FusedScores.apply(scores, positives, bce_terms(TARGETS[1], focus))
     expected = dense.bce(scores, positives, TARGETS[1], focus)
-    torch.testing.assert_close(loss, expected)
-    mine, other = (dense.gradients(3 * x, (scores,))[0] for x in (loss, expected))
-    torch.testing.assert_close(mine, other)
+    dense.assert_same(loss, expected, (scores,))
     assert torch.equal(scores.detach(), before)  # the caller's scores are left alone
 
 
-def test_five_entities_one_true_tail() -> None:
+def test_five_entities_one_true_tail():
     """Case 1: at score 0 the gradient is σ - y: 0.5 - 0.92 and 0.5 - 0.02."""
     scores = torch.zeros(5, 1, dtype=torch.double)
     terms = bce_terms(Targets.smoothed(0.1, "auto", 5), None)
     terms_to_gradient_(scores, torch.tensor([3]), None, terms)
     expected = torch.tensor([0.48, 0.48, 0.48, -0.42, 0.48], dtype=torch.double)
     torch.testing.assert_close(scores.flatten(), expected)
-
-
-def test_positives_default_to_weight_1() -> None:
-    assert Positives(torch.tensor([0]), torch.tensor([0])).weights is None

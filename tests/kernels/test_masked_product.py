@@ -1,40 +1,34 @@
 """Vectors times shared matrices, each vector with a mask of its own."""
 
-from __future__ import annotations
-
 import pytest
 import torch
-from torch import Tensor
 
 from dglkgmix.kernels.masked_product import masked_product
 
 ROWS = torch.tensor([2, 0, 2, 1, 2])
 
 
-def inputs() -> tuple[Tensor, Tensor]:
+def inputs():
     torch.manual_seed(0)
     vectors = torch.randn(5, 4, dtype=torch.float64, requires_grad=True)
     return vectors, torch.randn(3, 4, 6, dtype=torch.float64, requires_grad=True)
 
 
-def test_without_dropout() -> None:
+def test_without_dropout():
     vectors, matrices = inputs()
     expected = torch.stack([vectors[b] @ matrices[ROWS[b]] for b in range(5)])
-
     torch.testing.assert_close(masked_product(vectors, matrices, ROWS, 0.0), expected)
     torch.testing.assert_close(masked_product(vectors, matrices[ROWS], None, 0.0), expected)
 
 
-def test_every_element_is_dropped_on_its_own() -> None:
+def test_every_element_is_dropped_on_its_own():
     torch.manual_seed(1)
     dim, copies = 30, 400
     matrix = torch.rand(1, dim, dim) + 1
     rows = torch.zeros(copies, dtype=torch.long)
     # A unit vector reads one row of the thinned matrix.
     units = torch.eye(dim).repeat(copies // dim + 1, 1)[:copies]
-
     read = masked_product(units, matrix, rows, 0.4)
-
     whole = (units @ matrix[0]) / 0.6
     ratio = read / whole
     kept = ratio > 0.5
@@ -44,22 +38,12 @@ def test_every_element_is_dropped_on_its_own() -> None:
     assert float(same) == pytest.approx(0.52, abs=0.07)
 
 
-def test_mean_over_masks_is_the_product_without() -> None:
-    torch.manual_seed(2)
-    vector, matrix = torch.randn(1, 8), torch.randn(1, 8, 5)
-    rows = torch.zeros(20_000, dtype=torch.long)
-
-    mean = masked_product(vector.expand(20_000, -1), matrix, rows, 0.5).mean(0)
-
-    torch.testing.assert_close(mean, (vector @ matrix[0])[0], atol=0.15, rtol=0)
-
-
 @pytest.mark.parametrize("p", [0.0, 0.4])
 @pytest.mark.parametrize("shared", [True, False])
-def test_gradients(p: float, shared: bool) -> None:
+def test_gradients(p, shared):
     vectors, matrices = inputs()
 
-    def product(vectors: Tensor, matrices: Tensor) -> Tensor:
+    def product(vectors, matrices):
         torch.manual_seed(3)  # the same mask each time
         if shared:
             return masked_product(vectors, matrices, ROWS, p)
@@ -68,19 +52,9 @@ def test_gradients(p: float, shared: bool) -> None:
     assert torch.autograd.gradcheck(product, (vectors, matrices))
 
 
-@pytest.mark.parametrize("p", [0.0, 0.4])
-def test_no_rows(p: float) -> None:
-    none = torch.empty(0, dtype=torch.long)
-
-    assert masked_product(torch.empty(0, 4), torch.empty(0, 4, 6), none, p).shape == (0, 6)
-    assert masked_product(torch.empty(0, 4), torch.empty(0, 4, 6), None, p).shape == (0, 6)
-
-
-def test_matrices_stay_as_they_were() -> None:
+def test_matrices_stay_as_they_were():
     vectors, matrices = inputs()
     before = matrices.detach().clone()
-
     masked_product(vectors, matrices, ROWS, 0.5)
     masked_product(vectors[:3], matrices, None, 0.5)
-
     assert torch.equal(matrices, before)

@@ -1,7 +1,5 @@
 """Log-partitions and picked scores."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 
@@ -20,7 +18,7 @@ OFFSETS = Offsets(
 
 
 @pytest.fixture(params=[(2**20, 2**28), (6, 2**28), (6, 0)], ids=["whole", "blocks", "anew"])
-def block(request, monkeypatch) -> None:
+def block(request, monkeypatch):
     """All at once, in blocks that are kept, in blocks that are computed again."""
     size, kept = request.param
     monkeypatch.setattr(products, "CPU_BLOCK", size)
@@ -46,20 +44,18 @@ def by_definition(inputs, offsets):
 @pytest.mark.usefixtures("block")
 class TestRowStatistics:
     @pytest.mark.parametrize("offsets", [None, OFFSETS])
-    def test_values_and_gradients(self, offsets) -> None:
+    def test_values_and_gradients(self, offsets):
         inputs = operands(scale=3.0)
         mine, expected = statistics(inputs, offsets), by_definition(inputs, offsets)
-        for a, b in zip(mine, expected, strict=True):
-            torch.testing.assert_close(a, b)
+        torch.testing.assert_close(mine, expected)
         totals = [(rows.sin() * 2).sum() + (picked**2).sum() for rows, picked in (mine, expected)]
-        for a, b in zip(*(dense.gradients(t, inputs) for t in totals), strict=True):
-            torch.testing.assert_close(a, b)
+        dense.assert_same(*totals, inputs)
 
-    def test_gradcheck(self) -> None:
+    def test_gradcheck(self):
         """Gradcheck goes back through the same graph several times."""
         assert torch.autograd.gradcheck(lambda *inputs: statistics(inputs, OFFSETS), operands())
 
-    def test_one_output_alone(self) -> None:
+    def test_one_output_alone(self):
         inputs = operands()
         for number in (0, 1):
             a, b = (
@@ -68,16 +64,16 @@ class TestRowStatistics:
             )
             torch.testing.assert_close(a, b)
 
-    def test_without_bias(self) -> None:
+    def test_without_bias(self):
         query, entities, _ = operands()
         mine = statistics((query, entities, None), OFFSETS)
         torch.testing.assert_close(mine, by_definition((query, entities, None), OFFSETS))
 
-    def test_large_scores_do_not_overflow(self) -> None:
+    def test_large_scores_do_not_overflow(self):
         inputs = operands(scale=1000.0)
         torch.testing.assert_close(statistics(inputs, None), by_definition(inputs, None))
 
-    def test_bfloat16_products_are_near(self) -> None:
+    def test_bfloat16_products_are_near(self):
         inputs = tuple(tensor.detach().float().requires_grad_() for tensor in operands())
         with torch.autocast("cpu", torch.bfloat16):
             rows, picked = statistics(inputs, None)
@@ -89,7 +85,7 @@ class TestRowStatistics:
 
 
 @pytest.mark.parametrize(("limit", "room"), [(12, 12), (11, 6)], ids=["kept", "anew"])
-def test_room_for_all_scores_is_taken_up_to_the_limit_alone(monkeypatch, limit, room) -> None:
+def test_room_for_all_scores_is_taken_up_to_the_limit_alone(monkeypatch, limit, room):
     monkeypatch.setattr(products, "CPU_BLOCK", 6)
     monkeypatch.setattr(partition, "KEPT_SCORES", limit)
     scores = products.Products(torch.zeros(3, 1), torch.zeros(4, 1), None)

@@ -1,7 +1,5 @@
 """Products with all entities in blocks."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 
@@ -13,7 +11,7 @@ B, E, D = 3, 10, 4
 
 
 @pytest.fixture
-def operands() -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+def operands():
     chance = torch.Generator().manual_seed(0)
     shapes = ((B, D), (E, D), (E,))
     query, entities, bias = (
@@ -23,12 +21,12 @@ def operands() -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
 
 
 @pytest.fixture(params=[1000, 15, 12, 1])
-def block(request, monkeypatch) -> int:
+def block(request, monkeypatch):
     monkeypatch.setattr(module, "CPU_BLOCK", request.param)
     return request.param
 
 
-def test_blocks_cover_all_entities_once(operands, block: int) -> None:
+def test_blocks_cover_all_entities_once(operands, block):
     blocks = Products(*operands).blocks()
     assert [i for part in blocks for i in range(E)[part]] == list(range(E))
     assert len(blocks) == {1000: 1, 15: 2, 12: 3, 1: 10}[block]
@@ -36,7 +34,7 @@ def test_blocks_cover_all_entities_once(operands, block: int) -> None:
 
 
 @pytest.mark.parametrize("with_bias", [True, False])
-def test_scores_and_gradients(operands, block: int, with_bias: bool) -> None:
+def test_scores_and_gradients(operands, block, with_bias):
     query, entities, bias = operands
     products = Products(query, entities, bias if with_bias else None)
     expected = entities @ query.T + (bias.unsqueeze(1) if with_bias else 0)
@@ -60,14 +58,14 @@ def test_scores_and_gradients(operands, block: int, with_bias: bool) -> None:
 
 
 @pytest.mark.parametrize("factor", [1.0, 2.0])
-def test_gradients_are_scaled(operands, factor: float) -> None:
+def test_gradients_are_scaled(operands, factor):
     gradients = Gradients(Products(*operands), (True, False, True))
     gradients.bias.fill_(5.0)
     gradients.scale(torch.tensor(factor))
     assert (gradients.bias == 5 * factor).all()
 
 
-def test_gradients_that_nobody_wants_are_not_made(operands) -> None:
+def test_gradients_that_nobody_wants_are_not_made(operands):
     gradients = Gradients(Products(*operands), (False, True, False))
     assert (gradients.query, gradients.bias) == (None, None)
     gradients = Gradients(Products(*operands), (True, False, True))
@@ -76,7 +74,7 @@ def test_gradients_that_nobody_wants_are_not_made(operands) -> None:
     assert not table.gradient.take().any()
 
 
-def test_places_in_blocks(operands, block: int) -> None:
+def test_places_in_blocks(operands, block):
     rows = torch.tensor([0, 2, 1, 0])
     tails = torch.tensor([9, 0, 5, 4])
     marks = torch.zeros(E, B, dtype=torch.long)
@@ -88,20 +86,20 @@ def test_places_in_blocks(operands, block: int) -> None:
 
 
 class TestPrecision:
-    def test_the_widest_operand_decides(self, operands) -> None:
+    def test_the_widest_operand_decides(self, operands):
         query, entities, _ = operands
         assert product_dtype(query.float(), entities) is torch.double
         assert product_dtype(query, entities.float()) is torch.double
         assert product_dtype(query.bfloat16(), entities.float()) is torch.float
 
-    def test_autocast_decides_where_it_is_on(self, operands) -> None:
+    def test_autocast_decides_where_it_is_on(self, operands):
         query, entities, _ = (operand.float() for operand in operands)
         with torch.autocast("cpu", torch.bfloat16):
             assert product_dtype(query, entities) is torch.bfloat16
             with torch.autocast("cpu", enabled=False):
                 assert product_dtype(query, entities) is torch.float
 
-    def test_scores_stay_wide(self, operands, block: int) -> None:
+    def test_scores_stay_wide(self, operands, block):
         """Products in bfloat16, sums of them and the bias in float32."""
         query, entities, bias = (operand.float() for operand in operands)
         with torch.autocast("cpu", torch.bfloat16):

@@ -1,7 +1,5 @@
 """Many readers of the entity table, one gradient."""
 
-from __future__ import annotations
-
 import torch
 
 from dglkgmix.kernels.candidates import candidate_scores
@@ -16,7 +14,7 @@ IDS = torch.tensor([[1, 1, 4], [0, 1, 6]])
 
 
 class TestTableGradient:
-    def test_everything_is_added_up(self) -> None:
+    def test_everything_is_added_up(self):
         gradient = TableGradient(torch.empty(3, 2))
         gradient.add_rows(torch.tensor([0, 2, 0]), torch.tensor([[1.0, 2], [3, 4], [5, 6]]))
         gradient.add_table(torch.tensor([[10.0, 10], [20, 20], [30, 30]]))
@@ -24,7 +22,7 @@ class TestTableGradient:
         expected = [[116.0, 218.0], [120.0, 220.0], [133.0, 234.0]]
         assert gradient.take().tolist() == expected
 
-    def test_the_order_does_not_matter(self) -> None:
+    def test_the_order_does_not_matter(self):
         adds = [
             lambda g: g.add_rows(torch.tensor([0, 0]), torch.tensor([[1.0], [2.0]])),
             lambda g: g.add_table(torch.tensor([[10.0], [20.0]])),
@@ -36,7 +34,7 @@ class TestTableGradient:
                 add(gradient)
             assert gradient.take().tolist() == [[113.0], [120.0]]
 
-    def test_it_begins_anew_after_each_taking(self) -> None:
+    def test_it_begins_anew_after_each_taking(self):
         gradient = TableGradient(torch.empty(2, 1))
         gradient.add_table(torch.ones(2, 1))
         gradient.take()
@@ -44,7 +42,7 @@ class TestTableGradient:
 
 
 class TestTable:
-    def readers(self, table: Table, query: torch.Tensor, bias: torch.Tensor) -> torch.Tensor:
+    def readers(self, table, query, bias):
         """All kinds of readers, some on top of others."""
         rows = table.rows(IDS)
         scores = candidate_scores(query[:2] + rows.sum(1), table, IDS)
@@ -53,39 +51,25 @@ class TestTable:
         )
         return fused + scores.sin().sum() + (table.sum() ** 2).sum() + rows.pow(2).sum()
 
-    def plain(self, entities: torch.Tensor, query: torch.Tensor, bias: torch.Tensor):
+    def plain(self, entities, query, bias):
         rows = entities[IDS]
         scores = ((query[:2] + rows.sum(1)) @ entities.T).gather(1, IDS)
         fused = dense.bce(query @ entities.T + bias, POSITIVES, Targets())
         return fused + scores.sin().sum() + (entities.sum(0) ** 2).sum() + rows.pow(2).sum()
 
-    def test_one_gradient_for_all(self) -> None:
+    def test_one_gradient_for_all(self):
         query, entities, bias = operands()
         loss = self.readers(Table(entities), query, bias)
-        expected = self.plain(entities, query, bias)
-        torch.testing.assert_close(loss, expected)
-        inputs = (query, entities, bias)
-        pairs = (dense.gradients(x, inputs) for x in (loss, expected))
-        for mine, other in zip(*pairs, strict=True):
-            torch.testing.assert_close(mine, other)
+        dense.assert_same(loss, self.plain(entities, query, bias), (query, entities, bias))
 
-    def test_gradcheck(self) -> None:
-        assert torch.autograd.gradcheck(
-            lambda q, e, b: self.readers(Table(e), q, b), operands(), atol=1e-4
-        )
-
-    def test_beside_other_uses_of_the_table(self) -> None:
+    def test_beside_other_uses_of_the_table(self):
         _, entities, _ = operands()
         (Table(entities).rows(IDS).sum() + entities.pow(2).sum()).backward()
         counts = torch.bincount(IDS.flatten(), minlength=dense.E).unsqueeze(1)
         torch.testing.assert_close(entities.grad, 2 * entities.detach() + counts)
 
-    def test_a_table_that_does_not_learn(self) -> None:
+    def test_a_table_that_does_not_learn(self):
         query, entities, bias = operands()
         loss = self.readers(Table(entities.detach()), query, bias)
         loss.backward()
         assert entities.grad is None
-        assert query.grad is not None
-
-    def test_length(self) -> None:
-        assert len(Table(torch.empty(5, 2))) == 5

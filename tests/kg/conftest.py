@@ -1,7 +1,5 @@
 """Settings of the tests that draw their inputs."""
 
-from __future__ import annotations
-
 from hypothesis import settings
 
 # The machine is shared: how long one example takes says nothing.

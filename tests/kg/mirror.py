@@ -1,20 +1,12 @@
 """A real HTTP server on loopback that serves files, well or badly."""
 
-from __future__ import annotations
-
 import threading
-from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
-
-Answer = Callable[["Handler"], None]
 
 
 class Handler(BaseHTTPRequestHandler):
-    server: Mirror
-
-    def do_GET(self) -> None:
+    def do_GET(self):
         self.server.asked.append(self.path)
         answer = self.server.answers.get(self.path)
         if answer is None:
@@ -22,16 +14,16 @@ class Handler(BaseHTTPRequestHandler):
         else:
             answer(self)
 
-    def log_message(self, *_: Any) -> None:
+    def log_message(self, *_):
         pass
 
-    def begin(self, status: int = 200, **headers: object) -> None:
+    def begin(self, status=200, **headers):
         self.send_response(status)
         for name, value in headers.items():
             self.send_header(name.replace("_", "-"), str(value))
         self.end_headers()
 
-    def wait(self, seconds: float = 20.0) -> None:
+    def wait(self, seconds=20.0):
         """Until the server closes; the connection stays open meanwhile."""
         self.server.closing.wait(seconds)
 
@@ -41,26 +33,26 @@ class Mirror(ThreadingHTTPServer):
 
     daemon_threads = False
 
-    def __init__(self) -> None:
+    def __init__(self):
         super().__init__(("127.0.0.1", 0), Handler)
-        self.answers: dict[str, Answer] = {}
-        self.asked: list[str] = []
+        self.answers = {}
+        self.asked = []
         self.closing = threading.Event()
 
-    def url(self, path: str) -> str:
+    def url(self, path):
         return f"http://127.0.0.1:{self.server_port}{path}"
 
-    def add(self, path: str, answer: bytes | Answer) -> str:
+    def add(self, path, answer):
         """Serves bytes, or whatever the function does; returns the address."""
         self.answers[path] = whole(answer) if isinstance(answer, bytes) else answer
         return self.url(path)
 
-    def handle_error(self, *_: Any) -> None:
+    def handle_error(self, *_):
         """Clients that hang up are the point of these tests."""
 
 
 @contextmanager
-def running() -> Iterator[Mirror]:
+def running():
     with Mirror() as mirror:
         thread = threading.Thread(target=mirror.serve_forever, kwargs={"poll_interval": 0.02})
         thread.start()
@@ -72,50 +64,50 @@ def running() -> Iterator[Mirror]:
             thread.join()
 
 
-def whole(body: bytes) -> Answer:
-    def answer(handler: Handler) -> None:
+def whole(body):
+    def answer(handler):
         handler.begin(Content_Length=len(body), Content_Type="text/plain")
         handler.wfile.write(body)
 
     return answer
 
 
-def page(handler: Handler) -> None:
+def page(handler):
     """What a captive portal or a moved site sends in place of the file."""
     whole(b"<!DOCTYPE html><html><body>Please log in.</body></html>")(handler)
 
 
-def half(handler: Handler) -> None:
+def half(handler):
     handler.begin(Content_Length=1000)
     handler.wfile.write(b"a\tr\tb\n" * 50)
 
 
-def gateway_timeout(handler: Handler) -> None:
+def gateway_timeout(handler):
     handler.send_error(504)
 
 
-def silent(handler: Handler) -> None:
+def silent(handler):
     """Takes the question and never answers."""
     handler.wait()
 
 
-def stuck(handler: Handler) -> None:
+def stuck(handler):
     """Begins well, then sends no more."""
     handler.begin(Content_Length=1000)
     handler.wfile.write(b"a\tr\tb\n")
     handler.wait()
 
 
-def dripping(handler: Handler) -> None:
+def dripping(handler):
     """A byte now and then: never silent, never done."""
     handler.begin(Content_Length=1000)
     while not handler.server.closing.wait(0.02):
         handler.wfile.write(b"a")
 
 
-def circle(handler: Handler) -> None:
+def circle(handler):
     handler.begin(302, Location=handler.path, Content_Length=0)
 
 
-def to(location: str) -> Answer:
+def to(location):
     return lambda handler: handler.begin(302, Location=location, Content_Length=0)

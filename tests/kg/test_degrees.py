@@ -1,7 +1,4 @@
-from __future__ import annotations
-
 from collections import Counter
-from pathlib import Path
 
 import pytest
 import torch
@@ -16,28 +13,16 @@ from dglkgmix.kg.degrees import (
     readable,
 )
 from dglkgmix.kg.graph import KnowledgeGraph
-
-Rows = dict[str, list[tuple[str, str, str]]]
+from tests.graphs import random_graph
 
 
 @pytest.fixture
-def kg(toy_rows: Rows) -> KnowledgeGraph:
+def kg(toy_rows):
     """a likes b, b likes c, a likes c, d knows c, c knows c, d knows a (a 0 b 1 c 2 d 3 lone 4)."""
     return KnowledgeGraph.from_names(**toy_rows)
 
 
-def random_graph(entities: int, relations: int, rows: int) -> KnowledgeGraph:
-    generator = torch.Generator().manual_seed(7)
-    columns = [
-        torch.randint(size, (rows,), generator=generator)
-        for size in (entities, relations, entities)
-    ]
-    return KnowledgeGraph.from_arrays(
-        torch.stack(columns, 1), entities=entities, relations=relations
-    )
-
-
-def test_degrees_of_the_toy_graph(kg: KnowledgeGraph) -> None:
+def test_degrees_of_the_toy_graph(kg):
     degrees = kg.degrees
     everyone = range(5)
     # c: tail of b, a, d and c itself; head of itself, so the reciprocal loop makes five.
@@ -54,7 +39,7 @@ def test_degrees_of_the_toy_graph(kg: KnowledgeGraph) -> None:
 
 
 @pytest.mark.parametrize("graph", ["toy", "random"])
-def test_every_degree_against_a_count_over_tuples(kg: KnowledgeGraph, graph: str) -> None:
+def test_every_degree_against_a_count_over_tuples(kg, graph):
     kg = kg if graph == "toy" else random_graph(12, 3, 150)
     shift = kg.num_relations
     edges = {(h, r, t) for h, r, t in kg.train.tolist()}
@@ -70,7 +55,7 @@ def test_every_degree_against_a_count_over_tuples(kg: KnowledgeGraph, graph: str
             assert kg.degrees.other_relation(v, r) == kg.degrees.in_degree(v) - tails
 
 
-def test_tail_relation_degree_is_what_dgl_says_of_an_edge_type(shared_data: Path) -> None:
+def test_tail_relation_degree_is_what_dgl_says_of_an_edge_type(shared_data):
     from dglkgmix.kg.options import ReadOptions
     from dglkgmix.kg.sources import load_folder
 
@@ -82,7 +67,7 @@ def test_tail_relation_degree_is_what_dgl_says_of_an_edge_type(shared_data: Path
 
 
 @pytest.mark.parametrize("size", [(20, 4, 300), (500, 1_000, 3_000)], ids=["few", "thousands"])
-def test_edge_degrees_follow_the_edges(size: tuple[int, int, int]) -> None:
+def test_edge_degrees_follow_the_edges(size):
     """`bench/loading.py` takes the time of 14,000 edge types."""
     kg = random_graph(*size)
     counts = Counter((r, t) for _, r, t in kg.edges.tolist())
@@ -95,7 +80,7 @@ def test_edge_degrees_follow_the_edges(size: tuple[int, int, int]) -> None:
     assert len(kg.graph.etypes) == 2 * size[1]
 
 
-def test_shapes_broadcast(kg: KnowledgeGraph) -> None:
+def test_shapes_broadcast(kg):
     table = kg.degrees.tail_relation(torch.arange(5)[:, None], torch.arange(6)[None])
     assert table.shape == (5, 6)
     assert table.sum() == kg.num_edges
@@ -103,7 +88,7 @@ def test_shapes_broadcast(kg: KnowledgeGraph) -> None:
 
 
 @pytest.mark.parametrize("entity", [-1, 5, [0, 5], [[-1]]])
-def test_entities_outside_the_graph(kg: KnowledgeGraph, entity: object) -> None:
+def test_entities_outside_the_graph(kg, entity):
     """Case 18."""
     degrees = kg.degrees
     for call in (degrees.in_degree, degrees.out_degree):
@@ -117,7 +102,7 @@ def test_entities_outside_the_graph(kg: KnowledgeGraph, entity: object) -> None:
                 call(0, relation)
 
 
-def test_bins() -> None:
+def test_bins():
     bins = DegreeBins()
     assert bins.names == tuple(map(readable, bins.names)) == ("zero", "low", "medium", "high")
     assert bins.assign([0, 1, 9, 10, 49, 50, 10_000]).tolist() == [0, 1, 1, 2, 2, 3, 3]
@@ -126,7 +111,7 @@ def test_bins() -> None:
     assert len(bins) == 4
 
 
-def test_bins_of_other_edges_are_named_by_interval() -> None:
+def test_bins_of_other_edges_are_named_by_interval():
     bins = DegreeBins.parse("1,5")
     assert bins.names == ("[0,1)", "[1,5)", "[5,inf)")
     assert bins.assign([0, 4, 5]).tolist() == [0, 1, 2]
@@ -138,34 +123,34 @@ def test_bins_of_other_edges_are_named_by_interval() -> None:
 
 
 @pytest.mark.parametrize("edges", [[], [0, 5], [5, 5], [5, 1], [1.5], [True], [1, 2, 2**63]])
-def test_edges_that_make_no_bins(edges: list[int]) -> None:
+def test_edges_that_make_no_bins(edges):
     with pytest.raises(ConfigError, match="bins"):
         DegreeBins(edges)
 
 
-def test_one_edge_and_the_largest_are_edges() -> None:
+def test_one_edge_and_the_largest_are_edges():
     assert DegreeBins([7]).names == ("[0,7)", "[7,inf)")
     assert list(map(readable, DegreeBins([7]).names)) == ["[0,7)", "[7,∞)"]
     assert DegreeBins([1, 2**63 - 1]).assign([2**63 - 2, 2**63 - 1]).tolist() == [1, 2]
 
 
 @pytest.mark.parametrize("text", ["", "1,,5", "a", "5,1", "1.5"])
-def test_texts_that_make_no_bins(text: str) -> None:
+def test_texts_that_make_no_bins(text):
     with pytest.raises(ConfigError, match="bins: edges must be whole, positive and ascending"):
         DegreeBins.parse(text)
 
 
-def test_negative_degrees_are_refused() -> None:
+def test_negative_degrees_are_refused():
     with pytest.raises(DataError, match="negative"):
         DegreeBins().assign([-1])
 
 
-def test_query_degrees_are_those_of_the_answers(kg: KnowledgeGraph) -> None:
+def test_query_degrees_are_those_of_the_answers(kg):
     # test: (d, likes, c) and (lone, knows, c); answers c, c, then d and lone asked backwards.
     assert query_degrees(kg, "test").tolist() == [2, 2, 0, 0]
 
 
-def test_query_degrees_of_training_rows_with_duplicates() -> None:
+def test_query_degrees_of_training_rows_with_duplicates():
     row, other = ("a", "r", "b"), ("c", "r", "b")
     kg = KnowledgeGraph.from_names([row, other, row, ("b", "s", "c")])
     assert kg.train_edges.tolist() == [0, 1, 0, 2]
@@ -176,7 +161,7 @@ def test_query_degrees_of_training_rows_with_duplicates() -> None:
     assert torch.equal(query_degrees(kg, "train"), kg.degrees.tail_relation(answers, asked))
 
 
-def test_partners_against_their_definition() -> None:
+def test_partners_against_their_definition():
     kg = random_graph(9, 2, 120)
     edges = kg.edges.tolist()
     for rule, legal in {
@@ -187,18 +172,18 @@ def test_partners_against_their_definition() -> None:
         assert partner_counts(kg, rule).tolist() == expected
 
 
-def test_pairs_of_a_large_graph_are_told_apart() -> None:
+def test_pairs_of_a_large_graph_are_told_apart():
     """Two heads that are neighbours among a hundred thousand, each with a relation of its own."""
     rows = torch.tensor([(0, 0, 99_999), (1, 1, 99_999)])
     kg = KnowledgeGraph.from_arrays(rows, None, None, entities=100_000, relations=2)
     assert partner_counts(kg, "strict")[:2].tolist() == [1, 1]
 
 
-def test_thresholds_and_partners_may_exceed_every_degree(kg: KnowledgeGraph) -> None:
+def test_thresholds_and_partners_may_exceed_every_degree(kg):
     assert mixing_summary(kg, 1000, 1000, "any") == mixing_summary(kg, 2**63 - 1, 2**62, "any")
 
 
-def test_mixing_summary_of_the_toy_graph(kg: KnowledgeGraph) -> None:
+def test_mixing_summary_of_the_toy_graph(kg):
     # All 12 edges are below 3; every tail has another edge, so each has min(1, …) = 1 partner.
     assert mixing_summary(kg, 3, 1, "any") == {
         "below_threshold": 12,
@@ -220,14 +205,12 @@ def test_mixing_summary_of_the_toy_graph(kg: KnowledgeGraph) -> None:
         (5, 5, "both", "partner_rule"),
     ],
 )
-def test_settings_that_make_no_sense(
-    kg: KnowledgeGraph, threshold: int, partners: int, rule: str, what: str
-) -> None:
+def test_settings_that_make_no_sense(kg, threshold, partners, rule, what):
     with pytest.raises(ConfigError, match=what):
         mixing_summary(kg, threshold, partners, rule)
 
 
-def test_summary_has_the_keys_of_the_command(kg: KnowledgeGraph) -> None:
+def test_summary_has_the_keys_of_the_command(kg):
     summary = degree_summary(kg, DegreeBins(), 5, 5, "any")
     assert list(summary) == [
         "pairs", "below_threshold", "without_partner", "synthetic_per_epoch", "bins",

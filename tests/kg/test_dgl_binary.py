@@ -1,7 +1,3 @@
-from __future__ import annotations
-
-from pathlib import Path
-
 import pytest
 import torch
 
@@ -13,7 +9,7 @@ from dglkgmix.kg.graph import KnowledgeGraph
 
 
 @pytest.fixture
-def kg() -> KnowledgeGraph:
+def kg():
     return KnowledgeGraph.from_names(
         [("é\t", "r", "\x00"), ("b", "s", "a\n"), ("b", "r", "a\n"), ("b", "s", "a\n")],
         [("x", "only_valid", "b")],
@@ -21,7 +17,7 @@ def kg() -> KnowledgeGraph:
     )
 
 
-def test_there_and_back(kg: KnowledgeGraph, tmp_path: Path) -> None:
+def test_there_and_back(kg, tmp_path):
     path = tmp_path / "x.dgl"
     save_binary(kg, path)
     again = load_binary(path)
@@ -30,7 +26,7 @@ def test_there_and_back(kg: KnowledgeGraph, tmp_path: Path) -> None:
     assert all(torch.equal(kg.split(name), again.split(name)) for name in SPLITS)
 
 
-def test_dgl_reads_the_file_by_itself(kg: KnowledgeGraph, tmp_path: Path) -> None:
+def test_dgl_reads_the_file_by_itself(kg, tmp_path):
     path = tmp_path / "x.dgl"
     save_binary(kg, path)
     (graph,), labels = dgl.load_graphs(str(path))
@@ -40,7 +36,7 @@ def test_dgl_reads_the_file_by_itself(kg: KnowledgeGraph, tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("damage", ["cut", "changed", "foreign", "empty"])
-def test_damaged_and_foreign_files(kg: KnowledgeGraph, tmp_path: Path, damage: str) -> None:
+def test_damaged_and_foreign_files(kg, tmp_path, damage):
     path = tmp_path / "x.dgl"
     save_binary(kg, path)
     content = bytearray(path.read_bytes())

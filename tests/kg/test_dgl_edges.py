@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import logging
 
 import numpy as np
@@ -11,14 +9,12 @@ from dglkgmix.errors import DataError
 from dglkgmix.kg import SPLITS
 from dglkgmix.kg.graph import KnowledgeGraph
 
-Rows = dict[str, list[tuple[str, str, str]]]
 
-
-def same(first: KnowledgeGraph, second: KnowledgeGraph) -> bool:
+def same(first, second):
     return all(torch.equal(first.split(name), second.split(name)) for name in SPLITS)
 
 
-def academic() -> dgl.DGLGraph:
+def academic():
     """Two authors, three papers; "by" is the name of two edge types."""
     return dgl.heterograph(
         {
@@ -30,7 +26,7 @@ def academic() -> dgl.DGLGraph:
     )
 
 
-def test_there_and_back_keeps_every_row_in_its_place(toy_rows: Rows) -> None:
+def test_there_and_back_keeps_every_row_in_its_place(toy_rows):
     """Case 21: rows interleaved by relation, duplicates and overlap among them."""
     toy_rows["train"] = [*toy_rows["train"], toy_rows["train"][0]]
     toy_rows["test"] = [*toy_rows["test"], toy_rows["train"][1]]
@@ -44,11 +40,10 @@ def test_there_and_back_keeps_every_row_in_its_place(toy_rows: Rows) -> None:
     assert again.relations == kg.relations
 
 
-def test_several_node_types_there_and_back() -> None:
+def test_several_node_types_there_and_back():
     kg = KnowledgeGraph.from_dgl(academic())
     assert kg.entities.names == ("author:0", "author:1", "paper:0", "paper:1", "paper:2")
     assert kg.node_type_names == ("author", "paper")
-    assert kg.node_types is not None
     assert kg.node_types.tolist() == [0, 0, 1, 1, 1]
     # DGL orders edge types by itself.
     names = kg.relations.names
@@ -67,7 +62,7 @@ def test_several_node_types_there_and_back() -> None:
     assert same(kg, KnowledgeGraph.from_dgl(graph))
 
 
-def test_names_by_node_type() -> None:
+def test_names_by_node_type():
     names = {"paper": ["P", "Q", "R"], "author": ["A", "B"]}
     kg = KnowledgeGraph.from_dgl(academic(), entities=names, relations=["x", "y", "z"])
     assert kg.entities.names == ("A", "B", "P", "Q", "R")
@@ -84,13 +79,13 @@ def test_names_by_node_type() -> None:
         ({"relations": ["x"]}, "1 relation names for 3 edge types"),
     ],
 )
-def test_names_that_do_not_fit(names: dict[str, list[str]], what: str) -> None:
+def test_names_that_do_not_fit(names, what):
     with pytest.raises(DataError, match=what):
         KnowledgeGraph.from_dgl(academic(), **names)
 
 
-def test_separate_graphs_for_the_splits() -> None:
-    def graph(*pairs: tuple[int, int], etype: str = "likes") -> dgl.DGLGraph:
+def test_separate_graphs_for_the_splits():
+    def graph(*pairs, etype="likes"):
         heads, tails = map(torch.tensor, zip(*pairs, strict=True))
         return dgl.heterograph({("user", etype, "user"): (heads, tails)}, {"user": 4})
 
@@ -106,7 +101,7 @@ def test_separate_graphs_for_the_splits() -> None:
         KnowledgeGraph.from_dgl(graph((0, 1)), graph((1, 0)), masks={"train": "x"})
 
 
-def test_masks_of_ones_own_and_edge_types_without() -> None:
+def test_masks_of_ones_own_and_edge_types_without():
     graph = academic()
     graph.edges["writes"].data["held"] = torch.tensor([0, 1, 0])
     kg = KnowledgeGraph.from_dgl(graph, masks={"valid": "held"})
@@ -115,7 +110,7 @@ def test_masks_of_ones_own_and_edge_types_without() -> None:
     assert [(kg.entities[h], names[r]) for h, r, _ in kg.valid.tolist()] == [("author:1", "writes")]
 
 
-def test_edges_in_no_split_are_left_out_and_logged(caplog: pytest.LogCaptureFixture) -> None:
+def test_edges_in_no_split_are_left_out_and_logged(caplog):
     graph = dgl.graph((torch.arange(4), torch.arange(4)))
     graph.edata["train_mask"] = torch.tensor([True, True, False, False])
     graph.edata["test_mask"] = torch.tensor([False, True, True, False])
@@ -134,7 +129,7 @@ def test_edges_in_no_split_are_left_out_and_logged(caplog: pytest.LogCaptureFixt
         ({"train": "m"}, "'m' is not a mask"),
     ],
 )
-def test_masks_that_are_none(masks: dict[str, str], what: str) -> None:
+def test_masks_that_are_none(masks, what):
     graph = dgl.graph((torch.arange(2), torch.arange(2)))
     graph.edata["m"] = torch.tensor([0.5, 1.0])
     with pytest.raises(DataError, match=what):
@@ -142,7 +137,7 @@ def test_masks_that_are_none(masks: dict[str, str], what: str) -> None:
 
 
 @pytest.mark.parametrize("reverse", [False, True])
-def test_link_prediction_sets_of_dgl(reverse: bool) -> None:
+def test_link_prediction_sets_of_dgl(reverse):
     """What ``dgl.data.FB15k237Dataset`` and its siblings build, made by their own function."""
     from dgl.data.knowledge_graph import build_knowledge_graph
 
@@ -164,10 +159,9 @@ def test_link_prediction_sets_of_dgl(reverse: bool) -> None:
         assert sorted(kg.split(name).tolist()) == sorted(rows.tolist())
 
 
-def test_homogeneous_graph_with_numbered_types() -> None:
+def test_homogeneous_graph_with_numbered_types():
     flat = dgl.to_homogeneous(academic())
     kg = KnowledgeGraph.from_dgl(flat)
-    assert kg.node_types is not None
     assert kg.node_types.tolist() == [0, 0, 1, 1, 1]
     assert kg.relations.names == ("0", "1", "2")
     assert sorted(kg.train.tolist()) == sorted(KnowledgeGraph.from_dgl(academic()).train.tolist())
@@ -178,7 +172,7 @@ def test_homogeneous_graph_with_numbered_types() -> None:
     assert KnowledgeGraph.from_dgl(plain).relations.names == ("_E",)
 
 
-def test_graphs_of_32_bit_ids_are_left_alone() -> None:
+def test_graphs_of_32_bit_ids_are_left_alone():
     graph = academic().int()
     kg = KnowledgeGraph.from_dgl(graph)
     assert kg.train.dtype == torch.int64

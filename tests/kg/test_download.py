@@ -1,33 +1,28 @@
-from __future__ import annotations
-
 import gzip
 import io
 import socket
 import tarfile
 import time
-from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import pytest
 
 from dglkgmix.errors import DataError, StorageError
 from dglkgmix.kg.download import MAX_MEMBERS, download, members
 from tests.kg import mirror as faults
-from tests.kg.mirror import Handler, Mirror
 
 TRAIN, TEST = b"a\tr\tb\n", b"b\tr\ta\n"
 BODY = b"a\tr\tb\n" * 30_000  # 180,000 bytes: several pieces
 
 
 @pytest.fixture
-def mirror(monkeypatch: pytest.MonkeyPatch) -> Iterator[Mirror]:
+def mirror(monkeypatch):
     monkeypatch.setenv("no_proxy", "127.0.0.1")
     with faults.running() as server:
         yield server
 
 
-def test_a_whole_file_with_progress(mirror: Mirror) -> None:
-    seen: list[tuple[str, int, int | None]] = []
+def test_a_whole_file_with_progress(mirror):
+    seen = []
     url = mirror.add("/sets/train.txt", BODY)
     assert download(url, progress=lambda *step: seen.append(step)) == BODY
     assert len(seen) > 1
@@ -35,24 +30,24 @@ def test_a_whole_file_with_progress(mirror: Mirror) -> None:
     assert seen[-1] == ("train.txt", 180_000, 180_000)
 
 
-def test_a_file_of_unannounced_length(mirror: Mirror) -> None:
-    def answer(handler: Handler) -> None:
+def test_a_file_of_unannounced_length(mirror):
+    def answer(handler):
         handler.begin()
         handler.wfile.write(BODY)
 
-    seen: list[int | None] = []
+    seen = []
     url = mirror.add("/train.txt", answer)
     assert download(url, progress=lambda _name, _done, total: seen.append(total)) == BODY
     assert set(seen) == {None}
 
 
-def test_a_redirection_is_followed(mirror: Mirror) -> None:
+def test_a_redirection_is_followed(mirror):
     mirror.add("/new", BODY)
     assert download(mirror.add("/old", faults.to("/new"))) == BODY
     assert mirror.asked == ["/old", "/new"]
 
 
-def broken_chunk(handler: Handler) -> None:
+def broken_chunk(handler):
     handler.protocol_version = "HTTP/1.1"
     handler.begin(Transfer_Encoding="chunked", Connection="close")
     handler.wfile.write(b"ff\r\nonly this")
@@ -73,7 +68,7 @@ def broken_chunk(handler: Handler) -> None:
         (faults.circle, "HTTP status 302 (redirected in a circle)"),
     ],
 )
-def test_a_bad_answer_is_an_error_in_time(mirror: Mirror, answer: faults.Answer, what: str) -> None:
+def test_a_bad_answer_is_an_error_in_time(mirror, answer, what):
     url = mirror.add("/train.txt", answer)
     begin = time.monotonic()
     with pytest.raises(StorageError) as caught:
@@ -84,8 +79,8 @@ def test_a_bad_answer_is_an_error_in_time(mirror: Mirror, answer: faults.Answer,
 
 
 @pytest.mark.parametrize("announced", [True, False])
-def test_a_file_beyond_the_limit_is_refused(mirror: Mirror, announced: bool) -> None:
-    def answer(handler: Handler) -> None:
+def test_a_file_beyond_the_limit_is_refused(mirror, announced):
+    def answer(handler):
         handler.begin(**({"Content_Length": len(BODY)} if announced else {}))
         handler.wfile.write(BODY)
 
@@ -93,7 +88,7 @@ def test_a_file_beyond_the_limit_is_refused(mirror: Mirror, announced: bool) -> 
         download(mirror.add("/train.txt", answer), max_bytes=100_000)
 
 
-def test_only_http_is_spoken(mirror: Mirror, tmp_path: Path) -> None:
+def test_only_http_is_spoken(mirror, tmp_path):
     secret = tmp_path / "secret.txt"
     secret.write_text("a\tr\tb\n")
     for url in (secret.as_uri(), "ftp://127.0.0.1/train.txt", "train.txt"):
@@ -103,7 +98,7 @@ def test_only_http_is_spoken(mirror: Mirror, tmp_path: Path) -> None:
             download(mirror.add("/train.txt", faults.to(url)))
 
 
-def test_a_server_that_is_down_or_is_none() -> None:
+def test_a_server_that_is_down_or_is_none():
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
     url = f"http://127.0.0.1:{port}/train.txt"
@@ -112,7 +107,7 @@ def test_a_server_that_is_down_or_is_none() -> None:
     assert url in str(caught.value)
 
 
-def packed(*entries: tuple[str, bytes | Callable[[tarfile.TarInfo], None]]) -> bytes:
+def packed(*entries):
     """A .tar.gz of plain files, or of whatever the function makes of a member."""
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w:gz") as tar:
@@ -127,13 +122,13 @@ def packed(*entries: tuple[str, bytes | Callable[[tarfile.TarInfo], None]]) -> b
     return buffer.getvalue()
 
 
-def test_the_wanted_files_alone_are_read() -> None:
+def test_the_wanted_files_alone_are_read():
     archive = packed(("./train.txt", TRAIN), ("readme", b"hello"), ("test.txt", TEST))
     assert members(archive, ["train.txt", "test.txt"]) == {"train.txt": TRAIN, "test.txt": TEST}
     assert members(archive, ["test.txt"]) == {"test.txt": TEST}
 
 
-def test_paths_that_climb_are_passed_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_paths_that_climb_are_passed_over(tmp_path, monkeypatch):
     inner = tmp_path / "inner"
     inner.mkdir()
     monkeypatch.chdir(inner)
@@ -151,8 +146,8 @@ def test_paths_that_climb_are_passed_over(tmp_path: Path, monkeypatch: pytest.Mo
 @pytest.mark.parametrize(
     "kind", [tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.DIRTYPE, tarfile.FIFOTYPE, tarfile.CHRTYPE]
 )
-def test_only_a_plain_file_counts(kind: bytes) -> None:
-    def link(member: tarfile.TarInfo) -> None:
+def test_only_a_plain_file_counts(kind):
+    def link(member):
         member.type, member.linkname = kind, "test.txt"
 
     archive = packed(("test.txt", TEST), ("train.txt", link))
@@ -160,7 +155,7 @@ def test_only_a_plain_file_counts(kind: bytes) -> None:
         members(archive, ["train.txt", "test.txt"])
 
 
-def test_a_bomb_is_not_unpacked() -> None:
+def test_a_bomb_is_not_unpacked():
     bomb = packed(("train.txt", bytes(4_000_000)))
     assert len(bomb) < 20_000
     with pytest.raises(DataError, match="unpacks to more than 1,000,000 bytes"):
@@ -168,7 +163,7 @@ def test_a_bomb_is_not_unpacked() -> None:
     assert len(members(bomb, ["train.txt"], max_bytes=5_000_000)["train.txt"]) == 4_000_000
 
 
-def test_a_sparse_member_cannot_claim_more() -> None:
+def test_a_sparse_member_cannot_claim_more():
     header = tarfile.TarInfo("train.txt")
     header.type, header.size = tarfile.GNUTYPE_SPARSE, 0
     block = bytearray(header.tobuf(tarfile.GNU_FORMAT))
@@ -182,7 +177,7 @@ def test_a_sparse_member_cannot_claim_more() -> None:
         members(archive, ["train.txt"])
 
 
-def test_an_archive_of_many_members_is_refused() -> None:
+def test_an_archive_of_many_members_is_refused():
     crowd = [(f"{number}.txt", b"") for number in range(MAX_MEMBERS)]
     with pytest.raises(DataError, match=f"more than {MAX_MEMBERS} members"):
         members(packed(*crowd, ("train.txt", TRAIN)), ["train.txt"])
@@ -200,6 +195,6 @@ def test_an_archive_of_many_members_is_refused() -> None:
     ],
     ids=["empty", "page", "checksum cut off", "cut early", "no tar", "no tar, short"],
 )
-def test_what_is_no_archive_is_said_so(archive: bytes) -> None:
+def test_what_is_no_archive_is_said_so(archive):
     with pytest.raises(DataError, match=r"not a whole \.tar\.gz archive|no plain file"):
         members(archive, ["train.txt"])

@@ -1,12 +1,10 @@
-from __future__ import annotations
-
 import pytest
 
 from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.kg.mirrors import InversePair, count_mirrored, inverse_pairs, mirror_warnings
 
 
-def family() -> KnowledgeGraph:
+def family():
     """Relations by id: parent 0, child 1, near 2, knows 3."""
     return KnowledgeGraph.from_names(
         train=[
@@ -28,7 +26,7 @@ def family() -> KnowledgeGraph:
     )  # fmt: skip
 
 
-def test_inverse_relations_are_found_by_the_share_of_the_one_with_fewer_triples() -> None:
+def test_inverse_relations_are_found_by_the_share_of_the_one_with_fewer_triples():
     """Child has 6 triples, of which 5 have their reverse among the 6 of parent."""
     assert inverse_pairs(family()) == [InversePair(0, 1, pytest.approx(5 / 6))]
     # 3 of 4 are too few; 4 of 5 are enough; one alone may be chance.
@@ -41,7 +39,7 @@ def test_inverse_relations_are_found_by_the_share_of_the_one_with_fewer_triples(
         assert inverse_pairs(kg) == pairs
 
 
-def test_mirrors_are_counted_under_the_relation_and_its_inverse() -> None:
+def test_mirrors_are_counted_under_the_relation_and_its_inverse():
     kg = family()
     assert count_mirrored(kg, kg.valid, []) == 1
     assert count_mirrored(kg, kg.test, []) == 1
@@ -50,7 +48,7 @@ def test_mirrors_are_counted_under_the_relation_and_its_inverse() -> None:
     assert [summary[key] for key in ("valid_mirrors", "test_mirrors", "inverse_pairs")] == [1, 3, 1]
 
 
-def test_the_warning_says_how_many_and_under_which_relations() -> None:
+def test_the_warning_says_how_many_and_under_which_relations():
     (warning,) = mirror_warnings(family())
     assert warning.startswith("1 of 2 valid triples and 3 of 6 test triples have their mirror in")
     assert "(inverse relations: 'parent' and 'child')" in warning

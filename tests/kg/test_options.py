@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
@@ -22,7 +20,7 @@ from dglkgmix.kg.options import ReadOptions, choose_columns, is_split_file
         ("x", "tsv"),
     ],
 )
-def test_format_by_ending(name: str, form: str) -> None:
+def test_format_by_ending(name, form):
     assert ReadOptions().format_of(Path(name)) == form
     assert ReadOptions(format="csv").format_of(Path(name)) == "csv"
 
@@ -42,9 +40,7 @@ def test_format_by_ending(name: str, form: str) -> None:
         (["_", "head", "relation", "tail"], ["x", "s", "relation", "o"], (4, (1, 2, 3))),
     ],
 )
-def test_columns(
-    columns: list[str] | None, names: list[str] | None, expected: tuple[int, tuple[int, ...]]
-) -> None:
+def test_columns(columns, names, expected):
     assert choose_columns(columns, names, "x") == expected
 
 
@@ -59,7 +55,7 @@ def test_columns(
         (["tail", "relation", "head"], ["s", "p", "o", "head", "relation", "tail"]),
     ],
 )
-def test_columns_that_cannot_be_told(columns: list[str] | None, names: list[str]) -> None:
+def test_columns_that_cannot_be_told(columns, names):
     with pytest.raises(DataError, match=r"f\.csv:1: cannot tell .* 's', 'p', 'o'.*--columns"):
         choose_columns(columns, names, "f.csv:1")
 
@@ -73,9 +69,7 @@ def test_columns_that_cannot_be_told(columns: list[str] | None, names: list[str]
         (["s", "p", "o"], None, "--header"),
     ],
 )
-def test_columns_that_contradict_the_header(
-    columns: list[str], names: list[str] | None, what: str
-) -> None:
+def test_columns_that_contradict_the_header(columns, names, what):
     """Case 66; names need a header."""
     with pytest.raises(ConfigError, match=what):
         choose_columns(columns, names, "f.csv:1")
@@ -97,9 +91,9 @@ def test_columns_that_contradict_the_header(
         {"columns": ("a", "b", "c", "d")},
     ],
 )
-def test_options_that_make_no_sense(options: dict[str, object]) -> None:
+def test_options_that_make_no_sense(options):
     with pytest.raises(ConfigError, match=next(iter(options))):
-        ReadOptions(**options)  # type: ignore[arg-type]
+        ReadOptions(**options)
 
 
 @pytest.mark.parametrize(
@@ -115,5 +109,5 @@ def test_options_that_make_no_sense(options: dict[str, object]) -> None:
         ("mytrain.txt", False),
     ],
 )
-def test_files_of_a_split(name: str, is_split: bool) -> None:
+def test_files_of_a_split(name, is_split):
     assert is_split_file(Path(name), ["train"]) is is_split

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import bz2
 import gzip
 import io
@@ -22,7 +20,7 @@ ROWS = [("a", "r", "é"), ("b", "r", "NA")]
 TSV = "".join("\t".join(row) + "\n" for row in ROWS).encode()
 
 
-def zstd(raw: bytes) -> bytes:
+def zstd(raw):
     sink = pa.BufferOutputStream()
     with pa.CompressedOutputStream(sink, "zstd") as stream:
         stream.write(raw)
@@ -38,19 +36,19 @@ COMPRESS = {
 }
 
 
-def read(path: Path, **options: object) -> list[tuple[str, str, str]]:
-    table = read_triples(path, options=ReadOptions(**options))  # type: ignore[arg-type]
+def read(path, **options):
+    table = read_triples(path, options=ReadOptions(**options))
     return list(zip(*table.columns(), strict=True))
 
 
-def write(path: Path, **columns: object) -> Path:
+def write(path, **columns):
     pq.write_table(pa.table(columns), path)
     return path
 
 
 @pytest.mark.parametrize("ending", COMPRESS)
 @pytest.mark.parametrize("form", ["txt", "csv", "parquet", "nt", "ttl"])
-def test_every_format_with_every_compression(tmp_path: Path, form: str, ending: str) -> None:
+def test_every_format_with_every_compression(tmp_path, form, ending):
     expected = ROWS
     made = write(
         tmp_path / "made", **dict(zip(ROLES, map(list, zip(*ROWS, strict=True)), strict=True))
@@ -64,16 +62,14 @@ def test_every_format_with_every_compression(tmp_path: Path, form: str, ending: 
     assert read(path) == expected
 
 
-def test_files_of_several_compressed_parts(tmp_path: Path) -> None:
+def test_files_of_several_compressed_parts(tmp_path):
     for ending in (".gz", ".bz2", ".xz", ".zst"):
         path = tmp_path / f"x.txt{ending}"
         path.write_bytes(b"".join(COMPRESS[ending](line) for line in TSV.splitlines(keepends=True)))
         assert read(path) == ROWS
 
 
-def test_a_packed_parquet_file_that_grows_beyond_reason(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_packed_parquet_file_that_grows_beyond_reason(tmp_path, monkeypatch):
     path = tmp_path / "x.parquet.gz"
     path.write_bytes(gzip.compress(bytes(100_000)))
     monkeypatch.setattr(readers, "UNPACKED", 1000)
@@ -81,7 +77,7 @@ def test_a_packed_parquet_file_that_grows_beyond_reason(
         read(path)
 
 
-def test_many_fields_take_little_memory(tmp_path: Path) -> None:
+def test_many_fields_take_little_memory(tmp_path):
     """Sixteen megabytes of nothing took a gigabyte when blocks were large."""
     code = """if True:
         import resource, sys
@@ -110,7 +106,7 @@ def test_many_fields_take_little_memory(tmp_path: Path) -> None:
     assert int(done.stdout) < 200
 
 
-def test_format_and_delimiter_beat_the_ending(tmp_path: Path) -> None:
+def test_format_and_delimiter_beat_the_ending(tmp_path):
     path = tmp_path / "x.txt"
     path.write_text('"a;b";r;c\n')
     assert read(path, format="csv", delimiter=";") == [("a;b", "r", "c")]
@@ -121,7 +117,7 @@ def test_format_and_delimiter_beat_the_ending(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("ending", [".gz", ".bz2", ".xz", ".zst"])
 @pytest.mark.parametrize("damage", ["foreign", "cut", "empty"])
-def test_damaged_compressed_files(tmp_path: Path, ending: str, damage: str) -> None:
+def test_damaged_compressed_files(tmp_path, ending, damage):
     whole = COMPRESS[ending](TSV * 1000)
     content = {"foreign": b"plain text\n", "cut": whole[: len(whole) // 2], "empty": b""}[damage]
     path = tmp_path / f"x.txt{ending}"
@@ -134,7 +130,7 @@ def test_damaged_compressed_files(tmp_path: Path, ending: str, damage: str) -> N
         read(path)
 
 
-def test_missing_files_and_folders(tmp_path: Path) -> None:
+def test_missing_files_and_folders(tmp_path):
     """Case 47."""
     with pytest.raises(DataError, match="gone: no such file"):
         read(tmp_path / "gone")
@@ -142,8 +138,8 @@ def test_missing_files_and_folders(tmp_path: Path) -> None:
         read(tmp_path)
 
 
-def test_files_that_may_not_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(path: Path, mode: str) -> None:
+def test_files_that_may_not_be_read(tmp_path, monkeypatch):
+    def refuse(path, mode):
         raise PermissionError(13, "Permission denied", str(path))
 
     path = tmp_path / "x.txt"
@@ -153,7 +149,7 @@ def test_files_that_may_not_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         read(path)
 
 
-def test_utf8_whatever_the_locale(tmp_path: Path) -> None:
+def test_utf8_whatever_the_locale(tmp_path):
     path = tmp_path / "été.txt"
     path.write_bytes(TSV)
     code = (
@@ -171,13 +167,13 @@ def test_utf8_whatever_the_locale(tmp_path: Path) -> None:
     assert done.stdout.strip() == ascii(tuple(map(list, zip(*ROWS, strict=True))))
 
 
-def read_pq(source: object, **options: object) -> list[tuple[str, str, str]]:
+def read_pq(source, **options):
     source = str(source) if isinstance(source, Path) else source
-    table = read_parquet(source, "f", ReadOptions(**options))  # type: ignore[arg-type]
+    table = read_parquet(source, "f", ReadOptions(**options))
     return list(zip(*table.columns(), strict=True))
 
 
-def test_strings_of_every_kind_and_integers(tmp_path: Path) -> None:
+def test_strings_of_every_kind_and_integers(tmp_path):
     path = write(
         tmp_path / "x",
         s=pa.array(["NA", "b\n", "NA"]).dictionary_encode(),
@@ -189,7 +185,7 @@ def test_strings_of_every_kind_and_integers(tmp_path: Path) -> None:
     assert read_pq(write(path, head=nothing, relation=nothing, tail=nothing)) == []
 
 
-def test_columns_by_name_and_by_place(tmp_path: Path) -> None:
+def test_columns_by_name_and_by_place(tmp_path):
     path, (a, b, c) = tmp_path / "x", (pa.array([name]) for name in "abc")
     nested = pa.array([{"u": 1, "v": 2}])
     assert read_pq(write(path, tail=b, x=nested, head=a, relation=c)) == [("a", "c", "b")]
@@ -216,19 +212,17 @@ def test_columns_by_name_and_by_place(tmp_path: Path) -> None:
         (pa.array([b"\xff", b"x"]).view(pa.string()), "f: not a readable Parquet file: .*UTF8"),
     ],
 )
-def test_values_that_are_no_names(tmp_path: Path, values: pa.Array, what: str) -> None:
+def test_values_that_are_no_names(tmp_path, values, what):
     names = pa.array(["a", "b"])
     with pytest.raises(DataError, match=what):
         read_pq(write(tmp_path / "x", head=names, relation=values, tail=names))
 
 
-def read_turtle(
-    text: bytes, form: str = "turtle", name: str = "f.ttl"
-) -> list[tuple[str, str, str]]:
+def read_turtle(text, form="turtle", name="f.ttl"):
     return list(zip(*read_rdf(io.BytesIO(text), name, form).columns(), strict=True))
 
 
-def test_iris_blank_nodes_and_literals_have_distinct_names() -> None:
+def test_iris_blank_nodes_and_literals_have_distinct_names():
     text = (
         b"\xef\xbb\xbf<http://x/a> <http://x/p> _:b1 .\n# remark\n\n"
         b'_:b1 <http://x/q> "v\\t\\"w\\""@en .\n'
@@ -241,7 +235,7 @@ def test_iris_blank_nodes_and_literals_have_distinct_names() -> None:
     ]
 
 
-def test_turtle_with_nodes_without_a_label() -> None:
+def test_turtle_with_nodes_without_a_label():
     text = b"@prefix : <http://x/> .\n:a :p [ :q :c ] , [ :q :d ] .\n:a a :T .\n"
     rows = read_turtle(text, "turtle", "folder/train.ttl.gz")
     assert set(rows) == {
@@ -254,7 +248,7 @@ def test_turtle_with_nodes_without_a_label() -> None:
     assert read_turtle(text, "turtle", "folder/train.ttl.gz") == rows
 
 
-def entities(*files: tuple[str, bytes]) -> set[str]:
+def entities(*files):
     rows = [
         row
         for name, text in files
@@ -263,7 +257,7 @@ def entities(*files: tuple[str, bytes]) -> set[str]:
     return {name for head, _, tail in rows for name in (head, tail)}
 
 
-def test_a_written_label_is_one_node_and_a_node_without_one_meets_no_other() -> None:
+def test_a_written_label_is_one_node_and_a_node_without_one_meets_no_other():
     """Case 52: labels that look generated, and labels that look as generated nodes are named."""
     hexadecimal = b"_:b1946ac92492d2347c6235b4d2611184"
     files = [("train.ttl", b":a :p " + hexadecimal), ("test.ttl", hexadecimal + b" :p :c")]
@@ -285,12 +279,12 @@ def test_a_written_label_is_one_node_and_a_node_without_one_meets_no_other() -> 
         (b"a\tb\tc\n", r"f\.ttl:1: "),
     ],
 )
-def test_faults_are_named(text: bytes, message: str) -> None:
+def test_faults_are_named(text, message):
     with pytest.raises(DataError, match=message):
         read_turtle(text)
 
 
-def test_without_pyoxigraph(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_pyoxigraph(monkeypatch):
     monkeypatch.setitem(sys.modules, "pyoxigraph", None)
     with pytest.raises(DependencyError, match=r"pip install 'dglkgmix\[rdf\]'"):
         read_turtle(b"")
@@ -304,9 +298,7 @@ raw = st.binary(max_size=80) | st.lists(st.sampled_from(RDF), max_size=12).map(b
 
 @given(st.sampled_from(NAMES), raw, st.integers(0, 300), st.binary(max_size=4))
 @settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_any_file_gives_a_table_or_a_data_error(
-    tmp_path: Path, name: str, raw: bytes, at: int, patch: bytes
-) -> None:
+def test_any_file_gives_a_table_or_a_data_error(tmp_path, name, raw, at, patch):
     path = tmp_path / name
     whole = COMPRESS.get(path.suffix, bytes)(TSV)
     if path.suffix == ".parquet":
@@ -317,7 +309,7 @@ def test_any_file_gives_a_table_or_a_data_error(
         assert is_table_or_data_error(path)
 
 
-def is_table_or_data_error(path: Path) -> bool:
+def is_table_or_data_error(path):
     try:
         rows = read(path)
     except DataError as error:

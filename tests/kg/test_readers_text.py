@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import csv
 import io
 from itertools import permutations
@@ -13,12 +11,10 @@ from dglkgmix.kg import readers_text
 from dglkgmix.kg.options import ReadOptions
 from dglkgmix.kg.readers_text import CSV, TSV, Dialect, read_text, text_rows
 
-Row = tuple[str, str, str]
 
-
-def read(text: bytes | str, dialect: Dialect = TSV, **options: object) -> list[Row]:
+def read(text, dialect=TSV, **options):
     raw = text.encode() if isinstance(text, str) else text
-    table = read_text(io.BytesIO(raw), "f", dialect, ReadOptions(**options))  # type: ignore[arg-type]
+    table = read_text(io.BytesIO(raw), "f", dialect, ReadOptions(**options))
     return list(zip(*table.columns(), strict=True))
 
 
@@ -38,7 +34,7 @@ def read(text: bytes | str, dialect: Dialect = TSV, **options: object) -> list[R
         ("\n\na\tr\tb\n\r\n\n", [("a", "r", "b")]),
     ],
 )
-def test_names_to_the_letter(text: str, rows: list[Row]) -> None:
+def test_names_to_the_letter(text, rows):
     """Cases 7 and 31."""
     assert read(text) == rows
 
@@ -56,20 +52,23 @@ def test_names_to_the_letter(text: str, rows: list[Row]) -> None:
         (b"a\tr\tb\n\nc\t\xff\td\n", "f:3: invalid UTF-8 (byte 0xff)"),
         (b"a\tr\xc3\tb\n", "f:1: invalid UTF-8 (byte 0xc3)"),
         (b"a\tr\tb\xe2\x80", "f:1: invalid UTF-8 (byte 0xe2)"),
-        (b"a\tr\nb\tr\t\xff\n", "f:1: expected 3 tab-separated fields, found 2"),
+        (
+            b"a\tr\nb\tr\t\xff\nc\n",
+            "f:1: expected 3 tab-separated fields, found 2\n  f:2: invalid UTF-8 (byte 0xff)",
+        ),
         (
             b"\xff\xfea\x00\t\x00",
             "f:1: invalid UTF-8 (this looks like UTF-16): convert it to UTF-8",
         ),
     ],
 )
-def test_bad_rows_are_named(text: bytes, message: str) -> None:
+def test_bad_rows_are_named(text, message):
     with pytest.raises(DataError) as caught:
         read(text)
     assert str(caught.value) == message
 
 
-def test_columns_by_place() -> None:
+def test_columns_by_place():
     text = "x\tb\tr\t\ta\ny\td\ts\t\tc\n"
     rows = read(text, columns=("_", "tail", "relation", "_", "head"))
     assert rows == [("a", "r", "b"), ("c", "s", "d")]
@@ -79,7 +78,7 @@ def test_columns_by_place() -> None:
 
 @pytest.mark.parametrize("dialect", [TSV, CSV])
 @pytest.mark.parametrize("columns", list(permutations(("head", "relation", "tail"))))
-def test_columns_in_every_order(dialect: Dialect, columns: tuple[str, ...]) -> None:
+def test_columns_in_every_order(dialect, columns):
     rows = [
         {"head": "a", "relation": "r", "tail": "b"},
         {"head": "b", "relation": "s", "tail": "c"},
@@ -88,7 +87,7 @@ def test_columns_in_every_order(dialect: Dialect, columns: tuple[str, ...]) -> N
     assert read("\n".join(lines), dialect, columns=columns) == [("a", "r", "b"), ("b", "s", "c")]
 
 
-def test_columns_by_header() -> None:
+def test_columns_by_header():
     text = "\n\nobject\tverb\tsubject\tnote\nb\tr\ta\t\nd\ts\tc\tx\n"
     rows = read(text, header=True, columns=("subject", "verb", "object"))
     assert rows == [("a", "r", "b"), ("c", "s", "d")]
@@ -98,7 +97,7 @@ def test_columns_by_header() -> None:
     assert read("s\tp\to\na\tr\tb\n", header=True) == [("a", "r", "b")]
 
 
-def test_other_delimiters() -> None:
+def test_other_delimiters():
     assert read("a b|r\t|c\n", Dialect("|", quoted=False)) == [("a b", "r\t", "c")]
     with pytest.raises(DataError, match=r"f:1: expected 3 '\|'-separated fields, found 2"):
         read("a|r", Dialect("|", quoted=False))
@@ -115,7 +114,7 @@ def test_other_delimiters() -> None:
         ("a\rb,r,c\rd\r\n", [("a\rb", "r", "c\rd")]),
     ],
 )
-def test_csv(text: str, rows: list[Row]) -> None:
+def test_csv(text, rows):
     assert read(text, CSV) == rows
 
 
@@ -132,31 +131,31 @@ def test_csv(text: str, rows: list[Row]) -> None:
         (' a ,r, "b', "f:1: a quote inside an unquoted field"),
     ],
 )
-def test_csv_faults_are_named(text: str, message: str) -> None:
+def test_csv_faults_are_named(text, message):
     with pytest.raises(DataError) as caught:
         read(text, CSV)
     assert str(caught.value).startswith(message)
 
 
-def test_csv_columns_in_another_order() -> None:
+def test_csv_columns_in_another_order():
     rows = read('o,"v",s\nb,r,"a"\n', CSV, header=True, columns=("s", "v", "o"))
     assert rows == [("a", "r", "b")]
     with pytest.raises(DataError, match="f:2: the tail is empty"):
         read('o,v,s\n"",r,a\n', CSV, header=True, columns=("s", "v", "o"))
 
 
-def test_a_row_without_end_is_no_endless_read(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_row_without_end_is_no_endless_read(monkeypatch):
     monkeypatch.setattr(readers_text, "LONGEST_ROW", 64)
     with pytest.raises(DataError, match="f:2: a row longer than"):
         read(b"a\tr\tb\n" + b"x" * 200)
 
 
-def fields_of(text: bytes, dialect: Dialect) -> list[list[str]]:
+def fields_of(text, dialect):
     return [fields for _, fields in text_rows(io.BytesIO(text), "f", dialect)]
 
 
 @given(st.text().map(lambda text: text.replace("0", "\t").replace("1", "\n")))
-def test_tab_separated_rows_as_python_splits_them(text: str) -> None:
+def test_tab_separated_rows_as_python_splits_them(text):
     text = text.removeprefix("\ufeff")
     lines = text.split("\n")
     ended = [line.removesuffix("\r") for line in lines[:-1]] + lines[-1:]
@@ -168,23 +167,55 @@ fields = st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size
 
 
 @given(st.lists(st.lists(fields, min_size=2, max_size=4)), st.sampled_from(["\n", "\r\n"]))
-def test_quoted_rows_as_the_csv_module_writes_them(rows: list[list[str]], end: str) -> None:
+def test_quoted_rows_as_the_csv_module_writes_them(rows, end):
     out = io.StringIO()
     csv.writer(out, lineterminator=end, quoting=csv.QUOTE_ALL).writerows(rows)
     assert fields_of(out.getvalue().encode(), CSV) == rows
 
 
 @given(st.binary(max_size=60), st.booleans(), st.booleans())
-def test_any_bytes_give_a_table_or_a_data_error(raw: bytes, quoted: bool, header: bool) -> None:
+def test_any_bytes_give_a_table_or_a_data_error(raw, quoted, header):
     # Bytes that matter come up often enough in one of the two.
     likely = raw.translate(bytes(b'a\t\n\r,"\xff'[i % 7] if i < 200 else i for i in range(256)))
     for text in (raw, likely):
         assert is_table_or_data_error(text, CSV if quoted else TSV, header)
 
 
-def is_table_or_data_error(text: bytes, dialect: Dialect, header: bool) -> bool:
+def is_table_or_data_error(text, dialect, header):
     try:
         rows = read(text, dialect, header=header)
     except DataError as error:
         return str(error).startswith("f:")
     return all(len(row) == 3 and all(row) for row in rows)
+
+
+def test_the_first_bad_rows_are_named_and_all_counted() -> None:
+    text = "a\tr\tb\n" + "a\tr\n" * 3 + "a\t\tb\n" + "x\n" * 4
+    with pytest.raises(DataError) as error:
+        read(text)
+    assert str(error.value).splitlines() == [
+        "f:2: expected 3 tab-separated fields, found 2",
+        "  f:3: expected 3 tab-separated fields, found 2",
+        "  f:4: expected 3 tab-separated fields, found 2",
+        "  f:5: the relation is empty",
+        "  f:6: expected 3 tab-separated fields, found 1",
+        "  and 3 more bad rows",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("row", "options", "warned"),
+    [
+        ("head\trelation\ttail", {}, True),
+        ("Subject\tPredicate\tObject", {}, True),
+        ("source\ttype\ttarget", {}, True),
+        ("target\ttype\tsource", {"columns": ("tail", "relation", "head")}, True),
+        ("head\trelation\ttail", {"header": True}, False),
+        ("head\tpart of\ttail", {}, False),
+    ],
+)
+def test_a_first_row_of_names_of_columns_is_told(
+    row: str, options: dict[str, object], warned: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    read(f"{row}\nhead\trelation\ttail\n", **options)
+    assert [message.startswith("f:1: ") for message in caplog.messages] == [True] * warned

@@ -1,8 +1,7 @@
-from __future__ import annotations
-
 import bz2
 import gzip
 import logging
+import re
 from pathlib import Path
 
 import pytest
@@ -14,10 +13,8 @@ from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.kg.options import ReadOptions
 from dglkgmix.kg.sources import load
 
-Rows = dict[str, list[tuple[str, str, str]]]
 
-
-def test_a_folder(toy_folder: Path, toy_rows: Rows) -> None:
+def test_a_folder(toy_folder, toy_rows):
     kg = load(toy_folder)
     expected = KnowledgeGraph.from_names(**toy_rows)
     assert kg.entities == expected.entities
@@ -25,7 +22,7 @@ def test_a_folder(toy_folder: Path, toy_rows: Rows) -> None:
         assert torch.equal(kg.split(name), expected.split(name))
 
 
-def test_a_folder_of_mixed_formats_without_test(tmp_path: Path) -> None:
+def test_a_folder_of_mixed_formats_without_test(tmp_path):
     (tmp_path / "train.csv.gz").write_bytes(gzip.compress(b'"a",r,b\n'))
     (tmp_path / "dev.txt").write_bytes(b"a\tr\tc\n")
     (tmp_path / "train2id.txt").write_bytes(b"not of a split")
@@ -44,7 +41,7 @@ def test_a_folder_of_mixed_formats_without_test(tmp_path: Path) -> None:
         ({"train.txt": b"a\tr\tb", "test.txt": b"a\tr"}, r"test\.txt:1: expected 3"),
     ],
 )
-def test_folders_that_are_no_source(tmp_path: Path, files: dict[str, bytes], what: str) -> None:
+def test_folders_that_are_no_source(tmp_path, files, what):
     """Case 19: an empty training file is an error that says so."""
     for name, content in files.items():
         (tmp_path / name).write_bytes(content)
@@ -55,7 +52,7 @@ def test_folders_that_are_no_source(tmp_path: Path, files: dict[str, bytes], wha
         load(tmp_path / "all.tsv")
 
 
-def test_a_file_for_train_that_is_not_read_is_named(tmp_path: Path) -> None:
+def test_a_file_for_train_that_is_not_read_is_named(tmp_path):
     """Case 70: compressed as nothing here is."""
     (tmp_path / "train.txt.7z").touch()
     (tmp_path / "notes.md").touch()
@@ -65,7 +62,34 @@ def test_a_file_for_train_that_is_not_read_is_named(tmp_path: Path) -> None:
     assert load(tmp_path).train.tolist() == [[0, 0, 1]]
 
 
-def test_one_file_is_split(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("name", "split"),
+    [
+        ("valid.zip", "valid"),
+        ("dev.tsv.7z", "valid"),
+        ("test.TSV.lz4", "test"),
+        ("TEST.tsv", "test"),
+    ],
+)
+def test_a_held_out_file_that_is_not_read_is_named(tmp_path, name, split):
+    (tmp_path / "train.tsv").write_text("a\tr\tb\n")
+    (tmp_path / "test_of_mine.md").touch()
+    load(tmp_path)
+    (tmp_path / name).touch()
+    with pytest.raises(DataError, match=rf"no file for {split} .*; {re.escape(name)} cannot be re"):
+        load(tmp_path)
+
+
+def test_a_folder_with_the_name_of_a_split_is_named(tmp_path):
+    (tmp_path / "train.tsv").write_text("a\tr\tb\n")
+    (tmp_path / "valid.tsv").mkdir()
+    with pytest.raises(DataError, match=r"no file for valid .*; valid\.tsv cannot be read"):
+        load(tmp_path)
+    (tmp_path / "valid.txt").write_text("b\tr\ta\n")
+    assert len(load(tmp_path).valid) == 1
+
+
+def test_one_file_is_split(tmp_path):
     path = tmp_path / "all.tsv"
     path.write_text("".join(f"e{i % 5}\tr{i % 2}\te{i % 7}\n" for i in range(35)))
     kg = load(path)
@@ -76,9 +100,7 @@ def test_one_file_is_split(tmp_path: Path) -> None:
     assert [len(again.split(name)) for name in ("train", "valid", "test")] == [21, 7, 7]
 
 
-def test_a_folder_keeps_its_splits_and_says_so(
-    toy_folder: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_folder_keeps_its_splits_and_says_so(toy_folder, caplog):
     with caplog.at_level(logging.WARNING, sources.__name__):
         kept = load(toy_folder)
         assert caplog.text == ""
@@ -88,7 +110,7 @@ def test_a_folder_keeps_its_splits_and_says_so(
             assert "toy has its own train, valid and test" in caplog.text
 
 
-def test_reading_options_apply(tmp_path: Path) -> None:
+def test_reading_options_apply(tmp_path):
     path = tmp_path / "all.csv"
     path.write_text("o;s;p\nb;a;r\n")
     options = ReadOptions(columns=("s", "p", "o"), header=True, delimiter=";")
@@ -96,18 +118,13 @@ def test_reading_options_apply(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("given", [{"header": True}, {"delimiter": ","}])
-def test_a_name_of_the_catalog_needs_no_reading_options(given: dict[str, object]) -> None:
+def test_a_name_of_the_catalog_needs_no_reading_options(given):
     """A header would cost the first triple of every split."""
     with pytest.raises(ConfigError, match="world: a data set of the catalog is read as it is"):
         load("world", options=ReadOptions(**given))
 
 
-def test_a_path_of_the_same_name(
-    tmp_path: Path,
-    toy_folder: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    caplog: pytest.LogCaptureFixture,
-) -> None:
+def test_a_path_of_the_same_name(tmp_path, toy_folder, monkeypatch, caplog):
     toy_folder.rename(tmp_path / "world")
     monkeypatch.chdir(tmp_path)
     with caplog.at_level(logging.WARNING, sources.__name__):
@@ -117,14 +134,14 @@ def test_a_path_of_the_same_name(
     assert load(Path("world")).num_entities == 5
 
 
-def test_neither_path_nor_name(tmp_path: Path) -> None:
+def test_neither_path_nor_name(tmp_path):
     with pytest.raises(UnknownNameError, match="no data set of this name; close matches: world "):
         load("wrld")
     with pytest.raises(UnknownNameError, match="gone: no such file or folder"):
         load(tmp_path / "gone")
 
 
-def test_options_that_a_file_has_no_use_for_are_refused(tmp_path: Path) -> None:
+def test_options_that_a_file_has_no_use_for_are_refused(tmp_path):
     (tmp_path / "x.nt").write_text("<a> <r> <b> .\n")
     options = ReadOptions(columns=("tail", "relation", "head"), header=True)
     with pytest.raises(ConfigError, match=r"x\.nt: --columns, --header has no effect on it"):

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import itertools
 import logging
 
@@ -12,23 +10,21 @@ from dglkgmix.errors import ConfigError
 from dglkgmix.kg.splits import split_table
 from dglkgmix.kg.tables import TripleTable
 
-Row = tuple[str, str, str]
 
-
-def table_of(rows: list[Row]) -> TripleTable:
+def table_of(rows):
     return TripleTable.from_rows(rows, "x")
 
 
-def rows_of(table: TripleTable) -> list[Row]:
+def rows_of(table):
     return list(zip(*table.columns(), strict=True))
 
 
-def dense(count: int = 200) -> list[Row]:
+def dense(count=200):
     random = np.random.RandomState(3)
-    return [tuple(f"{k}{random.randint(8)}" for k in "erE") for _ in range(count)]  # type: ignore[misc]
+    return [tuple(f"{k}{random.randint(8)}" for k in "erE") for _ in range(count)]
 
 
-def test_sizes_and_rows() -> None:
+def test_sizes_and_rows():
     rows = list(dict.fromkeys(dense()))
     train, valid, test = map(rows_of, split_table(table_of(rows)))
     tenth = round(len(rows) * 0.1)
@@ -43,7 +39,7 @@ names = st.sampled_from("abcdefgh")
 
 
 @given(st.lists(st.tuples(names, names, names), min_size=1), st.integers(0, 50))
-def test_every_name_is_trained_and_no_row_is_lost(rows: list[Row], seed: int) -> None:
+def test_every_name_is_trained_and_no_row_is_lost(rows, seed):
     train, valid, test = map(rows_of, split_table(table_of(rows), (0.4, 0.3, 0.3), seed))
     assert sorted(train + valid + test) == sorted(rows)
     entities = {name for h, _, t in train for name in (h, t)}
@@ -55,7 +51,7 @@ def test_every_name_is_trained_and_no_row_is_lost(rows: list[Row], seed: int) ->
     assert not set(valid) & set(test)
 
 
-def test_the_split_is_a_function_of_the_seed() -> None:
+def test_the_split_is_a_function_of_the_seed():
     """The rows written down here were drawn once; another draw would be another data set."""
     rows = [(f"e{i % 5}", f"r{i % 2}", f"e{i % 7}") for i in range(40)]
     first, again, other = (
@@ -67,20 +63,20 @@ def test_the_split_is_a_function_of_the_seed() -> None:
     assert first[1:] == EXPECTED
 
 
-EXPECTED: list[list[Row]] = [
+EXPECTED = [
     [("e3", "r1", "e3"), ("e3", "r1", "e2"), ("e2", "r0", "e4"), ("e0", "r1", "e0")],
     [("e4", "r1", "e2"), ("e0", "r0", "e3"), ("e3", "r0", "e4"), ("e4", "r0", "e6")],
 ]
 
 
 @given(st.lists(st.tuples(names, names, names), min_size=1), st.integers(0, 50))
-def test_mirrors_of_one_relation_stay_together(rows: list[Row], seed: int) -> None:
+def test_mirrors_of_one_relation_stay_together(rows, seed):
     parts = [set(rows_of(part)) for part in split_table(table_of(rows), (0.4, 0.3, 0.3), seed)]
     for part in parts:
         assert {(t, r, h) for h, r, t in part} & set(rows) <= part
 
 
-def test_mirrors_count_as_the_triples_they_are() -> None:
+def test_mirrors_count_as_the_triples_they_are():
     """100 unordered pairs of 30 nodes, both ways: valid and test have 20 triples each."""
     pairs = list(itertools.combinations(range(30), 2))
     chosen = np.random.RandomState(0).permutation(len(pairs))[:100]
@@ -93,7 +89,7 @@ def test_mirrors_count_as_the_triples_they_are() -> None:
     assert {(t, r, h) for h, r, t in test} & set(train)
 
 
-def test_without_mirrors_the_draw_is_the_same() -> None:
+def test_without_mirrors_the_draw_is_the_same():
     for seed in range(5):
         parts = [split_table(table_of(dense()), seed=seed, mirrors=m) for m in MIRRORS]
         assert [*map(rows_of, parts[0])] == [*map(rows_of, parts[1])]
@@ -105,7 +101,7 @@ def test_without_mirrors_the_draw_is_the_same() -> None:
 MIRRORS = ("together", "apart")
 
 
-def test_a_sparse_graph_gives_what_it_can(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_sparse_graph_gives_what_it_can(caplog):
     chain = [(f"e{i}", "r", f"e{i + 1}") for i in range(20)]
     loops = [("e0", "r", "e2"), ("e1", "r", "e3")]
     with caplog.at_level(logging.WARNING):
@@ -121,12 +117,12 @@ def test_a_sparse_graph_gives_what_it_can(caplog: pytest.LogCaptureFixture) -> N
     "fractions",
     [(0.8, 0.2), (0.8, 0.1, 0.2), (1.2, -0.1, -0.1), (0, 0.5, 0.5), (1, float("nan"), 0)],
 )
-def test_fractions_that_make_no_split(fractions: tuple[float, ...]) -> None:
+def test_fractions_that_make_no_split(fractions):
     with pytest.raises(ConfigError, match="split must be three fractions"):
         split_table(table_of(dense()), fractions)
 
 
 @pytest.mark.parametrize("seed", [-1, 2**32, 10**30])
-def test_a_seed_out_of_range(seed: int) -> None:
+def test_a_seed_out_of_range(seed):
     with pytest.raises(ConfigError, match=rf"seed must lie in \[0, 2\^32\), got {seed}"):
         split_table(table_of(dense()), seed=seed)

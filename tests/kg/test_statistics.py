@@ -1,9 +1,7 @@
-from __future__ import annotations
-
 from dglkgmix.kg.graph import KnowledgeGraph
 
 
-def test_everything_is_counted() -> None:
+def test_everything_is_counted():
     """Case 37, and names that only some splits have."""
     kg = KnowledgeGraph.from_names(
         train=[
@@ -43,12 +41,12 @@ def test_everything_is_counted() -> None:
     }
 
 
-def test_a_graph_without_faults() -> None:
+def test_a_graph_without_faults():
     summary = KnowledgeGraph.from_arrays([[0, 0, 1]]).summary()
     found = {key: value for key, value in summary.items() if value}
     assert found == {"entities": 2, "relations": 1, "train": 1}
 
 
-def test_direction_matters_for_leakage() -> None:
+def test_direction_matters_for_leakage():
     kg = KnowledgeGraph.from_arrays([[0, 0, 1]], test=[[0, 1, 1], [0, 2, 1], [1, 0, 0]])
     assert kg.summary()["reciprocal_leakage"] == 1

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -8,7 +6,7 @@ from dglkgmix.errors import DataError
 from dglkgmix.kg.tables import TripleTable, encode, encode_fields, merge
 
 
-def test_entities_and_relations_share_names_and_are_told_apart_by_place() -> None:
+def test_entities_and_relations_share_names_and_are_told_apart_by_place():
     table = TripleTable.from_rows([("a", "r", "b"), ("r", "a", "b")], "x")
     assert sorted(table.names.to_pylist()) == ["a", "b", "r"]
     entities, relations, train, *_ = encode(table, TripleTable.empty(), TripleTable.empty())
@@ -17,7 +15,7 @@ def test_entities_and_relations_share_names_and_are_told_apart_by_place() -> Non
     assert train.tolist() == [[0, 0, 1], [2, 1, 1]]
 
 
-def test_names_that_a_change_makes_equal_become_one() -> None:
+def test_names_that_a_change_makes_equal_become_one():
     table = TripleTable.from_rows([("a", "r", " A"), ("b", "r", "a ")], "x").renamed(
         lambda name: name.strip().lower(), "f"
     )
@@ -27,7 +25,7 @@ def test_names_that_a_change_makes_equal_become_one() -> None:
         TripleTable.from_rows([("a", "r", "b"), ("b", "r", " ")], "x").renamed(str.strip, "f")
 
 
-def test_ids_by_first_appearance_over_splits() -> None:
+def test_ids_by_first_appearance_over_splits():
     tables = [
         TripleTable.from_rows(rows, "x")
         for rows in ([("c", "s", "b")], [("d", "r", "c")], [("a", "s", "d"), ("e", "q", "a")])
@@ -38,7 +36,7 @@ def test_ids_by_first_appearance_over_splits() -> None:
     assert test.tolist() == [[3, 0, 2], [4, 2, 3]]
 
 
-def test_parts_with_names_of_their_own_are_merged() -> None:
+def test_parts_with_names_of_their_own_are_merged():
     parts = [encode_fields(pa.array(list(text), pa.large_string())) for text in ("arb", "bra")]
     # The same name twice in one part, as two spellings of it in CSV may give.
     parts.append((pa.array(["a", "r", "a"], pa.large_string()), np.array([[0, 1, 2]])))
@@ -51,11 +49,11 @@ def test_parts_with_names_of_their_own_are_merged() -> None:
     assert len(table.names) == 3
 
 
-def test_empty_tables() -> None:
+def test_empty_tables():
     assert len(merge([])) == 0
     assert TripleTable.empty().columns() == ([], [], [])
 
 
-def test_take() -> None:
+def test_take():
     table = TripleTable.from_rows([("a", "r", "b"), ("c", "r", "d")], "x")
     assert table.take(np.array([1, 1])).columns() == (["c", "c"], ["r", "r"], ["d", "d"])

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pickle
 
 import pytest
@@ -10,7 +8,7 @@ from dglkgmix.kg.vocabulary import Vocabulary, shown_apart
 COUNTRIES = Vocabulary(["Germany", "France", "NA", "nan"], "entity")
 
 
-def test_names_that_look_alike_are_shown_apart() -> None:
+def test_names_that_look_alike_are_shown_apart():
     """Case 63: é composed and not, and white space that is seen as a space."""
     names = Vocabulary(["Zo\u00eb", "Bought", "bought"], "entity")
     message = r"unknown entity 'Zoe\\u0308'; close matches: 'Zo\\xeb'$"
@@ -23,7 +21,7 @@ def test_names_that_look_alike_are_shown_apart() -> None:
     assert shown_apart(["\u00e9", "e"]) == ["'\u00e9'", "'e'"]
 
 
-def test_ids_are_positions_and_names_come_back() -> None:
+def test_ids_are_positions_and_names_come_back():
     assert [COUNTRIES.id(name) for name in COUNTRIES] == [0, 1, 2, 3]
     assert COUNTRIES.ids(["nan", "Germany"]).tolist() == [3, 0]
     assert [COUNTRIES[i] for i in range(4)] == ["Germany", "France", "NA", "nan"]
@@ -35,7 +33,7 @@ def test_ids_are_positions_and_names_come_back() -> None:
             COUNTRIES[index]
 
 
-def test_unknown_name_is_told_with_close_matches() -> None:
+def test_unknown_name_is_told_with_close_matches():
     with pytest.raises(UnknownNameError, match=r"unknown entity 'germny'; close.*'Germany'"):
         COUNTRIES.id("germny")
     with pytest.raises(UnknownNameError) as caught:
@@ -43,7 +41,7 @@ def test_unknown_name_is_told_with_close_matches() -> None:
     assert str(caught.value) == "unknown entity 'qqqqqqqq'"
 
 
-def test_close_matches_in_a_large_vocabulary() -> None:
+def test_close_matches_in_a_large_vocabulary():
     large = Vocabulary([f"Q{i}" for i in range(30_000)] + ["Barcelona"], "entity")
     assert large.close_to("Barcelna") == ["Barcelona"]
     assert COUNTRIES.close_to("FRANCE") == ["France"]
@@ -58,12 +56,12 @@ def test_close_matches_in_a_large_vocabulary() -> None:
         (["a", 7], "not int: 7"),
     ],
 )
-def test_names_that_cannot_be(names: list[str], what: str) -> None:
+def test_names_that_cannot_be(names, what):
     with pytest.raises(DataError, match=what):
         Vocabulary(names, "relation")
 
 
-def test_equality_and_pickle() -> None:
+def test_equality_and_pickle():
     copy = pickle.loads(pickle.dumps(COUNTRIES))
     assert copy == COUNTRIES
     assert hash(copy) == hash(COUNTRIES)

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -15,7 +13,6 @@ from dglkgmix.kg.options import ReadOptions
 from dglkgmix.kg.sources import load_folder
 from dglkgmix.kg.writers import parquet_bytes, target_of, tsv_bytes, write
 
-Row = tuple[str, str, str]
 # All of Unicode but tab and line feed. A carriage return belongs to names, too.
 letters = st.characters(codec="utf-8", exclude_characters="\t\n") | st.sampled_from(
     "\r\ufeff \u2028"
@@ -24,7 +21,7 @@ name = st.text(letters, min_size=1, max_size=6)
 rows = st.lists(st.tuples(name, name, name), max_size=5)
 
 
-def rows_of(kg: KnowledgeGraph, split: str) -> list[Row]:
+def rows_of(kg, split):
     return [
         (kg.entities[h], kg.relations[r], kg.entities[t]) for h, r, t in kg.split(split).tolist()
     ]
@@ -32,9 +29,7 @@ def rows_of(kg: KnowledgeGraph, split: str) -> list[Row]:
 
 @given(st.tuples(name, name, name), rows, rows, rows, st.sampled_from(["tsv", "parquet"]))
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=150)
-def test_file_graph_file_gives_the_same_rows(
-    tmp_path: Path, first: Row, train: list[Row], valid: list[Row], test: list[Row], target: str
-) -> None:
+def test_file_graph_file_gives_the_same_rows(tmp_path, first, train, valid, test, target):
     kg = KnowledgeGraph.from_names([first, *train, first], valid, test)
     folder = tmp_path / target
     folder.mkdir(exist_ok=True)
@@ -47,7 +42,7 @@ def test_file_graph_file_gives_the_same_rows(
     assert torch.equal(again.edges, kg.edges)
 
 
-def test_tsv_to_the_byte() -> None:
+def test_tsv_to_the_byte():
     kg = KnowledgeGraph.from_names([("\ufeffa", "r", "b"), ("b", "r\r", "c\r")])
     assert tsv_bytes(kg, kg.train) == "\ufeff\ufeffa\tr\tb\nb\tr\r\tc\r\r\n".encode()
     assert tsv_bytes(kg, kg.valid) == b""
@@ -57,13 +52,13 @@ def test_tsv_to_the_byte() -> None:
     ("row", "what"),
     [(("a\tb", "r", "c"), "entity 'a.tb' holds a tab"), (("a", "r\n", "c"), "a line feed")],
 )
-def test_names_that_tsv_cannot_hold(row: Row, what: str) -> None:
+def test_names_that_tsv_cannot_hold(row, what):
     kg = KnowledgeGraph.from_names([row])
     with pytest.raises(DataError, match=f"{what}.*convert to Parquet"):
         tsv_bytes(kg, kg.train)
 
 
-def test_parquet_has_three_columns_of_strings(tmp_path: Path) -> None:
+def test_parquet_has_three_columns_of_strings(tmp_path):
     kg = KnowledgeGraph.from_names([("a\n", "r", "b")])
     (tmp_path / "x").write_bytes(parquet_bytes(kg, kg.train))
     assert pq.read_table(tmp_path / "x").to_pydict() == {
@@ -77,11 +72,11 @@ def test_parquet_has_three_columns_of_strings(tmp_path: Path) -> None:
     ("path", "target"),
     [("out", "tsv"), ("out.parquet", "parquet"), ("x.DGL", "dgl"), ("x.bin", "dgl")],
 )
-def test_target_by_ending(path: str, target: str) -> None:
+def test_target_by_ending(path, target):
     assert target_of(Path(path)) == target
 
 
-def test_existing_files_stay_unless_told_otherwise(tmp_path: Path) -> None:
+def test_existing_files_stay_unless_told_otherwise(tmp_path):
     kg = KnowledgeGraph.from_names([("a", "r", "b")])
     (tmp_path / "notes").write_text("mine")
     assert [path.name for path in write(kg, tmp_path, "tsv")] == [f"{s}.tsv" for s in SPLITS]
@@ -97,7 +92,7 @@ def test_existing_files_stay_unless_told_otherwise(tmp_path: Path) -> None:
         write(kg, tmp_path / "x.dgl", "dgl")
 
 
-def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_made(tmp_path):
     kg = KnowledgeGraph.from_names([("a", "r", "b")])
     (tmp_path / "file").touch()
     with pytest.raises(StorageError, match="cannot be made"):

@@ -1,7 +1,5 @@
 """Ids become vectors here, and only here."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest
@@ -17,20 +15,17 @@ OPTIONS = ModelConfig(decoder="distmult", entity_dim=4, relation_dim=4, bias=Tru
 HEADS, RELATIONS = torch.tensor([0, 1, 3]), torch.tensor([3, 0, 3])
 
 
-def model(**options: object) -> LinkPredictor:
+def model(**options):
     return LinkPredictor.build(replace(OPTIONS, **options), KG, seed=1)
 
 
-def test_scores_by_hand() -> None:
+def test_scores_by_hand():
     predictor = model().eval()
     x, r = predictor.encoder.entity_table, predictor.encoder.relation_table
-    assert predictor.bias is not None
     with torch.no_grad():
         predictor.bias.copy_(torch.tensor([0.0, 10.0, 20.0, 30.0]))
     vectors = predictor.encode()
-
     query = predictor.query(vectors, torch.tensor([2]), torch.tensor([1]))
-
     plain = (x[2] * r[1] * x).sum(1)
     torch.testing.assert_close(predictor.score_all(vectors, query)[0], plain + predictor.bias)
     candidates = torch.tensor([[3, 3, 0]])
@@ -40,18 +35,17 @@ def test_scores_by_hand() -> None:
     torch.testing.assert_close(without, plain[candidates])
 
 
-def test_tucker_meets_each_relation_once() -> None:
+def test_tucker_meets_each_relation_once():
     predictor = model(decoder="tucker").eval()
     vectors, seen = predictor.encode(), []
     inner = predictor.decoder.query
 
-    def watch(*args: torch.Tensor) -> torch.Tensor:
+    def watch(*args):
         seen.append(args)
         return inner(*args)
 
     predictor.decoder.query = watch
     query = predictor.query(vectors, HEADS, RELATIONS)
-
     head, relation, rows = seen[0]
     assert relation.shape == (2, 4)
     assert rows.tolist() == [1, 0, 1]
@@ -59,20 +53,17 @@ def test_tucker_meets_each_relation_once() -> None:
     torch.testing.assert_close(query, direct)
 
 
-def test_mixed_query_mixes_vectors() -> None:
+def test_mixed_query_mixes_vectors():
     predictor = model()
     x, r = predictor.encoder.entity_table, predictor.encoder.relation_table
     first, second = torch.tensor([[0, 1, 2]]), torch.tensor([[3, 2, 2]])
-
-    query = predictor.mixed_query(predictor.encode(), first, second, torch.tensor([0.75]))
-
     predictor.eval()  # no dropout: compare what goes in
     expected = (0.75 * x[0] + 0.25 * x[3]) * (0.75 * r[1] + 0.25 * r[2])
     query = predictor.mixed_query(predictor.encode(), first, second, torch.tensor([0.75]))
     torch.testing.assert_close(query[0], expected)
 
 
-def no_dropout(decoder: str) -> LinkPredictor:
+def no_dropout(decoder):
     options = {
         "entity_dim": 12,
         "relation_dim": 12,
@@ -87,15 +78,13 @@ def no_dropout(decoder: str) -> LinkPredictor:
 
 @pytest.mark.parametrize("decoder", ["conve", "tucker"])
 @pytest.mark.parametrize("samples", [0, 1, 3])
-def test_mixed_pass_leaves_running_statistics_alone(decoder: str, samples: int) -> None:
+def test_mixed_pass_leaves_running_statistics_alone(decoder, samples):
     predictor = no_dropout(decoder)
     predictor.query(predictor.encode(), HEADS, RELATIONS)  # statistics unlike those of a batch
     before = {name: value.clone() for name, value in predictor.named_buffers()}
     triples = torch.tensor([[0, 1, 2], [3, 3, 1], [2, 0, 0]])[:samples]
     vectors = predictor.encode()
-
     mixed = predictor.mixed_query(vectors, triples, triples.flip(0), torch.ones(samples))
-
     assert mixed.shape == (samples, 12)
     for name, value in predictor.named_buffers():
         assert torch.equal(value, before[name]), name
@@ -105,13 +94,11 @@ def test_mixed_pass_leaves_running_statistics_alone(decoder: str, samples: int) 
     torch.testing.assert_close(mixed, predictor.query(vectors, triples[:, 0], triples[:, 1]))
 
 
-def test_build_is_a_matter_of_the_seed_and_touches_no_global_state() -> None:
+def test_build_is_a_matter_of_the_seed_and_touches_no_global_state():
     torch.manual_seed(5)
     expected = torch.rand(3)
     torch.manual_seed(5)
-
     one, two, other = (LinkPredictor.build(OPTIONS, KG, seed=seed) for seed in (1, 1, 2))
-
     assert torch.equal(torch.rand(3), expected)
     assert torch.equal(one.encoder.entity_table, two.encoder.entity_table)
     assert not torch.equal(one.encoder.entity_table, other.encoder.entity_table)
@@ -119,13 +106,13 @@ def test_build_is_a_matter_of_the_seed_and_touches_no_global_state() -> None:
     assert one.encoder.relation_table.shape == (4, 4)
 
 
-def test_no_bias_unless_asked_for() -> None:
+def test_no_bias_unless_asked_for():
     assert model(bias=False).bias is None
     with pytest.raises(ConfigError, match=r"model\.bias is still 'auto'"):
         model(bias="auto")
 
 
-def test_tables_start_at_the_scale_that_is_asked_for() -> None:
+def test_tables_start_at_the_scale_that_is_asked_for():
     options = ModelConfig(decoder="complex", entity_dim=64, relation_dim=64, bias=False)
     kg = KnowledgeGraph.from_arrays([(0, 0, 399)], entities=400, relations=50)
     made = {

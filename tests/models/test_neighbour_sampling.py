@@ -1,26 +1,17 @@
 """Sampled neighbourhoods."""
 
-from __future__ import annotations
-
 import torch
 
-from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.models.neighbour_sampling import NeighbourSampler
-from dglkgmix.models.neighbourhood import Neighbourhood
+from tests.graphs import random_graph
 
 CPU = torch.device("cpu")
 
 
-def random_graph() -> KnowledgeGraph:
-    generator = torch.Generator().manual_seed(0)
-    columns = [torch.randint(size, (150,), generator=generator) for size in (20, 3, 20)]
-    return KnowledgeGraph.from_arrays(torch.stack(columns, 1), entities=20, relations=3)
+KG = random_graph(20, 3, 150)
 
 
-KG = random_graph()
-
-
-def drawn_edges(sources: torch.Tensor, hood: Neighbourhood) -> set[tuple[int, int, int]]:
+def drawn_edges(sources, hood):
     """(head, relation, tail) of every edge of a hood whose targets are the first sources."""
     starts, group = hood.edges.ends(CPU)
     _, targets = hood.groups.ends(CPU)
@@ -29,50 +20,42 @@ def drawn_edges(sources: torch.Tensor, hood: Neighbourhood) -> set[tuple[int, in
     return {(int(h), int(r), int(t)) for h, r, t in rows}
 
 
-def test_large_fanout_draws_every_edge_into_the_nodes() -> None:
+def test_large_fanout_draws_every_edge_into_the_nodes():
     nodes = torch.tensor([7, 3])
     into = torch.isin(KG.edges[:, 2], nodes)
-
     sources, [hood] = NeighbourSampler(KG, 1000, 1).draw(nodes, None, seed=1)
-
     assert sources[:2].tolist() == [7, 3]
     assert hood.num_targets == 2
     assert drawn_edges(sources, hood) == {tuple(row) for row in KG.edges[into].tolist()}
 
 
-def test_fanout_bounds_the_edges_of_a_node() -> None:
+def test_fanout_bounds_the_edges_of_a_node():
     sources, [hood] = NeighbourSampler(KG, 3, 1).draw(torch.arange(20), None, seed=1)
-
     _, group = hood.edges.ends(CPU)
     into = torch.bincount(hood.groups.ends(CPU)[1][group], minlength=20)
     assert torch.equal(into, KG.degrees.in_degree(torch.arange(20)).clamp(max=3))
     assert drawn_edges(sources, hood) <= {tuple(row) for row in KG.edges.tolist()}
 
 
-def test_hidden_edges_are_never_drawn() -> None:
+def test_hidden_edges_are_never_drawn():
     hidden = torch.arange(0, KG.num_edges, 2)
     allowed = {tuple(row) for row in KG.edges[1::2].tolist()}
-
     sources, [hood] = NeighbourSampler(KG, 1000, 1).draw(torch.arange(20), hidden, seed=1)
-
     assert drawn_edges(sources, hood) == allowed
     assert "visible" not in KG.homogeneous.edata
 
 
-def test_layers_chain() -> None:
+def test_layers_chain():
     nodes = torch.tensor([5])
-
     sources, hoods = NeighbourSampler(KG, 2, 2).draw(nodes, None, seed=3)
-
     assert hoods[1].num_targets == 1
     assert hoods[0].num_targets == hoods[1].edges.num_sources
     assert hoods[0].edges.num_sources == len(sources)
     assert sources[0] == 5
 
 
-def test_same_seed_same_draw() -> None:
+def test_same_seed_same_draw():
     sampler = NeighbourSampler(KG, 2, 1)
     draws = [sampler.draw(torch.arange(20), None, seed)[1][0] for seed in (1, 1, 2)]
     groups = [draw.edges.ends(CPU)[0].tolist() for draw in draws]
-
     assert groups[0] == groups[1] != groups[2]

@@ -1,9 +1,5 @@
 """Edges grouped by relation and target."""
 
-from __future__ import annotations
-
-import copy
-
 import torch
 
 from dglkgmix.kg.graph import KnowledgeGraph
@@ -14,9 +10,8 @@ KG = KnowledgeGraph.from_arrays([(0, 0, 2), (1, 0, 2), (0, 1, 2)], entities=4, r
 FEATURES = torch.tensor([[1.0], [3.0], [10.0], [50.0]])
 
 
-def test_full_graph_by_hand() -> None:
+def test_full_graph_by_hand():
     hood = Neighbourhood.full(KG)
-
     # Groups: (r0, 2), (r1, 2), (r2, 0), (r2, 1), (r3, 0).
     assert hood.sizes == (1, 1, 2, 1)
     assert hood.degrees.tolist() == [2, 1, 1, 1, 1]
@@ -25,49 +20,35 @@ def test_full_graph_by_hand() -> None:
     assert hood.groups.sum(torch.ones(5, 1)).tolist() == [[2.0], [1.0], [2.0], [0.0]]
 
 
-def test_degrees_are_the_tail_relation_degrees() -> None:
+def test_degrees_are_the_tail_relation_degrees():
     hood = Neighbourhood.full(KG)
     _, group = hood.edges.ends(torch.device("cpu"))
-
     assert torch.equal(hood.degrees[group], KG.degrees.edge_tail_relation)
 
 
-def test_hidden_edges_leave_mean_and_degree() -> None:
+def test_hidden_edges_leave_mean_and_degree():
     hood = Neighbourhood.full(KG)
-
     # Edge 1 is (1 r0 2): 0 alone is left in its group. Edge 2 is all of the group (r1, 2).
     means = hood.means(FEATURES, hidden=torch.tensor([1, 2]))
-
     assert means.tolist() == [[1.0], [0.0], [10.0], [10.0], [10.0]]
     assert hood.means(FEATURES).tolist()[0] == [2.0]  # nothing is remembered
 
 
-def test_hidden_edges_get_no_gradient() -> None:
+def test_hidden_edges_get_no_gradient():
     features = FEATURES.clone().requires_grad_()
-
     Neighbourhood.full(KG).means(features, hidden=torch.tensor([1])).sum().backward()
-
     # 0 in (r0, 2) and (r1, 2); 1 hidden; 2 in three reciprocal groups.
-    assert features.grad is not None
     assert features.grad.tolist() == [[2.0], [0.0], [3.0], [0.0]]
 
 
-def test_with_reciprocals() -> None:
+def test_with_reciprocals():
     assert with_reciprocals(torch.tensor([4, 1, 1]), 6).tolist() == [1, 4]
     assert with_reciprocals(torch.tensor([0, 5]), 6).tolist() == [0, 2, 3, 5]
 
 
-def test_thinning_keeps_pairs_together() -> None:
+def test_thinning_keeps_pairs_together():
     edges = with_reciprocals(torch.arange(2000), 4000)
-
     kept = thinned(edges, 0.3, torch.Generator().manual_seed(1))
-
     assert torch.equal(kept[: len(kept) // 2] + 2000, kept[len(kept) // 2 :])
     assert 540 < len(kept) // 2 < 660  # three standard errors
     assert thinned(edges, 1.0, None) is edges
-
-
-def test_copies_are_shared() -> None:
-    hood = Neighbourhood.full(KG)
-
-    assert copy.deepcopy(hood) is hood

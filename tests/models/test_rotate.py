@@ -1,7 +1,5 @@
 """RotatE against complex numbers."""
 
-from __future__ import annotations
-
 import math
 
 import pytest
@@ -12,7 +10,7 @@ from dglkgmix.models import rotate
 from dglkgmix.models.rotate import RotatE
 
 
-def test_a_quarter_turn() -> None:
+def test_a_quarter_turn():
     """1 turned by π/2 is i: at distance 0 of i, √2 of 1, 2 of -i; one complex number, γ = 5."""
     decoder = RotatE(2, 2, margin=5.0)
     query = decoder.query(torch.tensor([[1.0, 0.0]]), torch.tensor([[math.pi / 2]]))
@@ -24,12 +22,12 @@ def test_a_quarter_turn() -> None:
     torch.testing.assert_close(decoder.score_all(query, tails, bias), expected + bias)
 
 
-def test_scores_and_gradients_do_not_depend_on_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_scores_and_gradients_do_not_depend_on_blocks(monkeypatch):
     torch.manual_seed(0)
     decoder = RotatE(6, 6).double()
     head, angles, tails = (torch.randn(n, d).double() for n, d in ((3, 6), (3, 3), (7, 6)))
 
-    def run() -> tuple[torch.Tensor, ...]:
+    def run():
         leaves = [x.clone().requires_grad_() for x in (head, angles, tails)]
         scores = decoder.score_all(decoder.query(*leaves[:2]), leaves[2])
         scores.square().sum().backward()
@@ -37,36 +35,33 @@ def test_scores_and_gradients_do_not_depend_on_blocks(monkeypatch: pytest.Monkey
 
     whole = run()
     monkeypatch.setattr(rotate, "_BLOCK", 40)  # 2 entities at once
-    for one, other in zip(whole, run(), strict=True):
-        torch.testing.assert_close(one, other)
+    torch.testing.assert_close(whole, run())
     complexes = torch.complex(*head.chunk(2, 1)) * torch.exp(1j * angles)
     others = torch.complex(*tails.chunk(2, 1))
     expected = 9 - (complexes[:, None] - others).abs().sum(2)
     torch.testing.assert_close(whole[0], expected)
 
 
-def test_the_gradient_at_distance_0_is_0() -> None:
+def test_the_gradient_at_distance_0_is_0():
     point = torch.zeros(1, 2, requires_grad=True)
     RotatE(2, 2).score_all(point, torch.zeros(1, 2)).sum().backward()
     assert torch.equal(point.grad, torch.zeros(1, 2))
 
 
-def test_moduli_of_entities_and_relations() -> None:
+def test_moduli_of_entities_and_relations():
     decoder = RotatE(4, 4)
     moduli = decoder.squared_moduli(torch.tensor([[3.0, 1.0, 4.0, 0.0]]))
     assert moduli.tolist() == [[25.0, 1.0]]
     assert decoder.squared_moduli(torch.tensor([[0.3, 2.0]])).tolist() == [[1.0, 1.0]]
 
 
-def test_the_tables_start_within_the_margins_bounds() -> None:
+def test_the_tables_start_within_the_margins_bounds():
     entities, relations = torch.empty(50, 8), torch.empty(10, 4)
     RotatE(8, 8, margin=6.0).start_tables(entities, relations)
     assert 1.9 < entities.abs().max() <= 2.0  # (6 + 2) / 4
     assert 2.5 < relations.abs().max() <= math.pi
 
 
-def test_dimensions_that_do_not_fit() -> None:
+def test_dimensions_that_do_not_fit():
     with pytest.raises(ConfigError, match="rotate needs an even number"):
         RotatE(3, 3)
-    with pytest.raises(ConfigError, match="rotate needs them equal"):
-        RotatE(4, 2)

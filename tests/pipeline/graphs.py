@@ -1,11 +1,6 @@
 """Typed graphs small enough to count by hand."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import torch
-from torch import Tensor
 
 from dglkgmix._dgl import dgl
 
@@ -18,7 +13,7 @@ REVERSE = {"treats": "rev_treats", "targets": "rev_targets", "causes": "rev_caus
 REVERSE["interacts"] = "rev_interacts"
 
 
-def medical(idtype: torch.dtype = torch.int64) -> Any:
+def medical(idtype=torch.int64):
     """Ten edges of four types; the last of "treats" is a copy of its first.
 
     DGL sorts types: diseases are entities 0 to 3, drugs 4 to 6, genes 7 and 8; relations are
@@ -47,13 +42,13 @@ TRIPLES = [
 ]
 
 
-def two_way(graph: Any = None) -> Any:
+def two_way(graph=None):
     """The same with a reverse type for each edge type."""
     graph = medical() if graph is None else graph
     return dgl.AddReverse(copy_edata=True, sym_new_etype=True)(graph)
 
 
-def with_masks() -> Any:
+def with_masks():
     """The same with held-out edges: the second of "treats" is for test, the last of "causes" for
     validation."""
     graph = medical()
@@ -67,5 +62,5 @@ def with_masks() -> Any:
     return graph
 
 
-def every_edge(graph: Any) -> dict[tuple[str, str, str], Tensor]:
+def every_edge(graph):
     return {t: torch.arange(graph.num_edges(t)) for t in graph.canonical_etypes}

@@ -1,9 +1,6 @@
 """The guide's program: parts of the pipeline in training loops that are not the library's."""
 
-from __future__ import annotations
-
 import re
-from typing import Any
 
 import pytest
 import torch
@@ -14,9 +11,9 @@ GUIDE = ROOT / "docs" / "guides" / "dgl-pipeline.md"
 
 
 @pytest.fixture(scope="module")
-def program() -> dict[str, Any]:
+def program():
     """The names that the guide's blocks define, run top to bottom."""
-    names: dict[str, Any] = {"__name__": "guide"}
+    names = {"__name__": "guide"}
     blocks = re.findall(
         r"^```python\n(.*?)^```", GUIDE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL
     )
@@ -30,22 +27,20 @@ def program() -> dict[str, Any]:
 pytestmark = pytest.mark.filterwarnings("ignore:Dataloader CPU affinity")
 
 
-def test_three_node_types_and_their_masks(program: dict[str, Any]) -> None:
+def test_three_node_types_and_their_masks(program):
     graph, kg = program["graph"], program["kg"]
-
     assert set(graph.ntypes) == {"drug", "gene", "disease"}
     assert len(program["TYPES"]) == 5
     assert len(kg.train) + len(kg.valid) + len(kg.test) == sum(program["TYPES"].values())
 
 
 @pytest.mark.parametrize("ranks", ["first_ranks", "ranks"])
-def test_both_loops_learn(program: dict[str, Any], ranks: str) -> None:
+def test_both_loops_learn(program, ranks):
     mrr = (1 / program[ranks].rank).mean().item()
-
     assert mrr > 2.5 * program["chance"]
 
 
-def test_rivals_are_of_the_tails_type(program: dict[str, Any]) -> None:
+def test_rivals_are_of_the_tails_type(program):
     """By another path: count, for each query, the nodes of the type less the known answers."""
     kg, questions = program["kg"], program["questions"]
     for query in range(0, len(questions), 40):
@@ -56,5 +51,4 @@ def test_rivals_are_of_the_tails_type(program: dict[str, Any]) -> None:
         known = kg.known_index.tails_of(torch.tensor([head]), torch.tensor([relation]))[1].tolist()
         alike = (kg.node_types == kg.node_types[answer]).nonzero().flatten().tolist()
         expected = len(set(alike) - set(known)) + 1
-
         assert int(program["first_ranks"].candidates[query]) == expected

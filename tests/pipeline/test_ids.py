@@ -1,7 +1,3 @@
-from __future__ import annotations
-
-from typing import Any
-
 import pytest
 import torch
 
@@ -25,33 +21,29 @@ from tests.pipeline.graphs import (
 
 
 class TestNodes:
-    def test_types_follow_one_another(self) -> None:
+    def test_types_follow_one_another(self):
         ids = GraphIds(medical())
-
         assert ids.entities("disease", [0, 3]).tolist() == [0, 3]
         assert ids.entities("drug", torch.tensor([2, 0])).tolist() == [6, 4]
         assert ids.entities("gene", []).tolist() == []
 
-    def test_there_and_back(self) -> None:
+    def test_there_and_back(self):
         ids = GraphIds(medical())
         nodes = ids.nodes(torch.tensor([8, 1, 7, 0]))
-
         assert {name: found.tolist() for name, found in nodes.items()} == {
             "disease": [1, 0],
             "gene": [1, 0],
         }
         assert torch.cat([ids.entities(*item) for item in nodes.items()]).tolist() == [1, 0, 8, 7]
 
-    def test_names_of_the_knowledge_graph_agree(self) -> None:
+    def test_names_of_the_knowledge_graph_agree(self):
         ids = GraphIds(medical())
-
         for ntype, size in SIZES.items():
             entities = ids.entities(ntype, torch.arange(size)).tolist()
             assert [ids.kg.entities[e] for e in entities] == [f"{ntype}:{i}" for i in range(size)]
 
-    def test_what_is_not_there(self) -> None:
+    def test_what_is_not_there(self):
         ids = GraphIds(medical())
-
         with pytest.raises(UnknownNameError, match="unknown node type 'protein'"):
             ids.entities("protein", [0])
         with pytest.raises(OutOfRangeError, match="node of type 'gene' with id 2"):
@@ -61,9 +53,8 @@ class TestNodes:
 
 
 class TestEdges:
-    def test_triples_of_edges(self) -> None:
+    def test_triples_of_edges(self):
         ids = GraphIds(medical())
-
         assert ids.kg.edges[:9].tolist() == TRIPLES
         assert ids.triples(
             {"treats": torch.tensor([2, 3]), CAUSES: torch.tensor([1])}
@@ -74,36 +65,32 @@ class TestEdges:
         ]
         assert ids.triples({}).shape == (0, 3)
 
-    def test_rows_of_edges_share_copies(self) -> None:
+    def test_rows_of_edges_share_copies(self):
         ids = GraphIds(medical())
-
         assert ids.rows({"treats": torch.tensor([3, 2, 0, 1])}).tolist() == [2, 4, 2, 3]
         assert ids.rows({"causes": torch.tensor([1]), "targets": torch.tensor([0])}).tolist() == [
             6,
             0,
         ]
 
-    def test_reverse_types_become_reciprocals(self) -> None:
+    def test_reverse_types_become_reciprocals(self):
         ids, plain = GraphIds(two_way(), reverse_etypes=REVERSE), GraphIds(medical())
-
         assert torch.equal(ids.kg.edges, plain.kg.edges)
         assert ids.relations["disease", "rev_treats", "drug"] == 1 + 4
         assert ids.rows({"rev_treats": torch.tensor([2, 3])}).tolist() == [4 + 9, 2 + 9]
         assert ids.triples({"rev_treats": torch.tensor([2])}).tolist() == [[1, 5, 6]]
         assert (ids.has_reverse_types, plain.has_reverse_types) == (True, False)
 
-    def test_undeclared_reverse_types_are_relations(self) -> None:
+    def test_undeclared_reverse_types_are_relations(self):
         assert GraphIds(two_way()).kg.num_relations == 8
 
-    def test_every_node_stays_though_a_type_has_reverse_edges_alone(self) -> None:
+    def test_every_node_stays_though_a_type_has_reverse_edges_alone(self):
         edges = {("a", "r", "b"): ([0], [0]), ("b", "v", "a"): ([0], [0])}
         ids = GraphIds(dgl.heterograph(edges, {"a": 3, "b": 2}), reverse_etypes={"r": "v"})
-
         assert (ids.kg.num_entities, ids.kg.num_relations) == (5, 1)
 
-    def test_held_out_edges_have_triples_but_no_rows(self) -> None:
+    def test_held_out_edges_have_triples_but_no_rows(self):
         ids = GraphIds(with_masks())
-
         assert ids.triples({"treats": torch.tensor([1])}).tolist() == [[5, 1, 0]]
         assert (len(ids.kg.train), len(ids.kg.test)) == (8, 1)
         with pytest.raises(
@@ -111,10 +98,10 @@ class TestEdges:
         ):
             ids.rows({"treats": torch.tensor([0, 1])})
 
-    def test_splits_as_graphs(self) -> None:
+    def test_splits_as_graphs(self):
         graph = two_way(with_masks())
 
-        def part(mask: str) -> Any:
+        def part(mask):
             chosen = {
                 t: graph.edges[t].data[mask].nonzero().flatten() for t in graph.canonical_etypes
             }
@@ -123,19 +110,18 @@ class TestEdges:
         ids = GraphIds(
             part("train_mask"), part("val_mask"), part("test_mask"), reverse_etypes=REVERSE
         )
-
         assert ids.kg.test.tolist() == [[5, 1, 0]]
         assert ids.kg.valid.tolist() == [[8, 2, 2]]
         assert len(ids.kg.edges) == 2 * 7
 
-    def test_masks_may_be_ignored(self) -> None:
+    def test_masks_may_be_ignored(self):
         assert GraphIds(with_masks(), masks={}).kg.edges[:9].tolist() == TRIPLES
 
-    def test_edges_of_rows_are_all_that_say_it(self) -> None:
+    def test_edges_of_rows_are_all_that_say_it(self):
         one, two = GraphIds(medical()), GraphIds(two_way(), reverse_etypes=REVERSE)
         rows = torch.tensor([2, 8 + 9])
 
-        def found(ids: GraphIds) -> dict[str, list[int]]:
+        def found(ids):
             return {etype[1]: edges.tolist() for etype, edges in ids.edges(rows).items()}
 
         assert found(one) == {"treats": [0, 3], "interacts": [1]}
@@ -146,10 +132,9 @@ class TestEdges:
             "rev_interacts": [1],
         }
 
-    def test_edges_of_another_graph(self) -> None:
+    def test_edges_of_another_graph(self):
         ids = GraphIds(with_masks())
         other = dgl.heterograph({TREATS: ([2], [3])}, num_nodes_dict=SIZES)
-
         assert ids.triples({"treats": torch.tensor([0])}, other).tolist() == [[6, 1, 3]]
         strange = dgl.heterograph({("drug", "cures", "disease"): ([2], [3])}, num_nodes_dict=SIZES)
         with pytest.raises(UnknownNameError, match=r"edge type \('drug', 'cures', 'disease'\)"):
@@ -157,38 +142,33 @@ class TestEdges:
         with pytest.raises(DataError, match="different nodes"):
             ids.triples({"r": torch.tensor([0])}, dgl.heterograph({("a", "r", "a"): ([0], [0])}))
 
-    def test_errors_name_edge_and_type(self) -> None:
+    def test_errors_name_edge_and_type(self):
         ids = GraphIds(medical())
-
         for ask in (ids.triples, ids.rows):
             with pytest.raises(UnknownNameError, match="unknown edge type 'causing'"):
                 ask({"causing": torch.tensor([0])})
             with pytest.raises(OutOfRangeError, match="id 2: ids run from 0 to 1"):
                 ask({"causes": torch.tensor([2])})
 
-    def test_narrow_ids(self) -> None:
+    def test_narrow_ids(self):
         ids = GraphIds(medical(torch.int32))
         found = ids.edges(torch.tensor([2]))[TREATS]
-
         assert ids.rows({"treats": torch.tensor([3], dtype=torch.int32)}).tolist() == [2]
         assert (found.dtype, found.tolist()) == (torch.int32, [0, 3])
 
-    def test_the_graph_stays_as_it_was(self) -> None:
+    def test_the_graph_stays_as_it_was(self):
         graph = with_masks()
         before = {t: set(graph.edges[t].data) for t in graph.canonical_etypes}
-
         GraphIds(graph).rows({"treats": torch.tensor([0])})
-
         assert {t: set(graph.edges[t].data) for t in graph.canonical_etypes} == before
         assert graph.ndata == {}
 
 
 class TestRoundTrip:
-    def test_from_a_knowledge_graph_and_back(self) -> None:
+    def test_from_a_knowledge_graph_and_back(self):
         kg = KnowledgeGraph.from_arrays([[0, 1, 2], [2, 0, 1], [0, 0, 2]], test=[[1, 1, 2]])
         graph = kg.to_dgl()
         ids = GraphIds(graph)
-
         assert torch.equal(ids.kg.train, kg.train)
         assert torch.equal(ids.kg.test, kg.test)
         for etype in graph.canonical_etypes:
@@ -197,63 +177,57 @@ class TestRoundTrip:
             assert torch.equal(ids.triples({etype: train}), kg.train[rows])
             assert torch.equal(ids.kg.edges[ids.rows({etype: train})], kg.train[rows])
 
-    def test_from_a_typed_graph_to_a_knowledge_graph_and_back(self) -> None:
+    def test_from_a_typed_graph_to_a_knowledge_graph_and_back(self):
         graph = medical()
         again = GraphIds(GraphIds(graph).kg.to_dgl())
         ids = GraphIds(graph)
-
         assert again.relations == ids.relations
         for etype, edges in every_edge(graph).items():
             assert torch.equal(again.triples({etype: edges}), ids.triples({etype: edges}))
 
-    def test_relations_as_numbers(self) -> None:
+    def test_relations_as_numbers(self):
         graph = dgl.graph(([0, 1, 2], [1, 2, 0]))
         graph.edata["etype"] = torch.tensor([4, 0, 2])
         ids = GraphIds(graph)
-
         assert ids.triples(torch.tensor([0, 2])).tolist() == [[0, 4, 1], [2, 2, 0]]
         assert ids.rows(torch.tensor([2, 0])).tolist() == [2, 0]
         assert ids.edges(torch.tensor([2])) == {("_N", "_E", "_N"): torch.tensor([2])}
 
-    def test_a_typed_graph_made_homogeneous(self) -> None:
+    def test_a_typed_graph_made_homogeneous(self):
         ids = GraphIds(dgl.to_homogeneous(medical()))
-
         assert ids.kg.edges[:9].tolist() == TRIPLES
-        assert ids.kg.node_types is not None
         assert ids.kg.node_types.tolist() == [0] * 4 + [1] * 3 + [2] * 2
 
-    def test_numbers_have_no_reverse_types(self) -> None:
+    def test_numbers_have_no_reverse_types(self):
         graph = dgl.heterograph({("a", "r", "b"): ([0], [0]), ("b", "v", "a"): ([0], [0])})
         graph.edges["r"].data["etype"] = torch.tensor([0])
-
         with pytest.raises(DataError, match="as edge types, not as numbers"):
             GraphIds(graph, reverse_etypes={"r": "v"})
 
 
 class TestFeatures:
-    def test_stack_and_split(self) -> None:
+    def test_stack_and_split(self):
         ids = GraphIds(medical())
         features = {name: torch.randn(size, 2) for name, size in SIZES.items()}
         stacked = ids.stack(features)
-
         assert stacked.shape == (9, 2)
         for name, values in ids.split(stacked).items():
             assert torch.equal(values, features[name])
             assert torch.equal(stacked[ids.entities(name, torch.arange(SIZES[name]))], values)
 
-    def test_features_of_other_nodes_are_refused(self) -> None:
+    def test_features_of_other_nodes_are_refused(self):
         with pytest.raises(DataError, match=r"'gene': 3.*but the graph has"):
             GraphIds(medical()).stack({name: torch.ones(3, 2) for name in SIZES})
 
 
-def test_names_of_types_are_all_used() -> None:
+def test_names_of_types_are_all_used():
     assert set(GraphIds(medical()).relations) == {TREATS, TARGETS, CAUSES, INTERACTS}
 
 
-def test_what_is_no_graph_is_named() -> None:
+def test_what_is_no_graph_is_named():
     with pytest.raises(DataError, match=r"^graph must be a DGL graph, not a str: make one with"):
-        GraphIds("x")  # type: ignore[arg-type]
+        GraphIds("x")
     with pytest.raises(DataError, match=r"^graph must be a DGL graph, not a NoneType"):
-        GraphIds(None)  # type: ignore[arg-type]
+        GraphIds(None)
     with pytest.raises(DataError, match=r"^test must be a DGL graph, not a int"):
-        GraphIds(medical(), test=3)  # type: ignore[arg-type]
+        GraphIds(medical(), test=3)

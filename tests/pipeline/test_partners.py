@@ -1,12 +1,9 @@
-from __future__ import annotations
-
 from collections import Counter
-from typing import Literal
 
 import pytest
 import torch
 
-from dglkgmix.errors import ConfigError, DataError, OutOfRangeError, UnknownNameError
+from dglkgmix.errors import ConfigError, DataError
 from dglkgmix.pipeline.ids import GraphIds
 from dglkgmix.pipeline.partners import MixupPartners
 from dglkgmix.sampling.partners import PartnerSampler
@@ -14,10 +11,10 @@ from dglkgmix.sampling.seeds import derive
 from tests.pipeline.graphs import REVERSE, TREATS, every_edge, medical, two_way, with_masks
 
 EPOCHS = 300
-RULES: tuple[Literal["any", "strict"], ...] = ("any", "strict")
+RULES = ("any", "strict")
 
 
-def drawn(partners: MixupPartners, epoch: int) -> list[tuple[int, int]]:
+def drawn(partners, epoch):
     """Rows of ``kg.edges``: of every edge of the graph that is mixed, and of its partner."""
     partners.set_epoch(epoch)
     rows = partners.ids.rows(every_edge(partners.ids.graph)).unique()
@@ -28,10 +25,10 @@ def drawn(partners: MixupPartners, epoch: int) -> list[tuple[int, int]]:
 
 
 @pytest.fixture(scope="module")
-def counts() -> dict[str, Counter[tuple[int, int]]]:
+def counts():
     """How often each partner is drawn over many epochs, one partner an edge, under either rule."""
     ids = GraphIds(medical())
-    found: dict[str, Counter[tuple[int, int]]] = {}
+    found = {}
     for rule in RULES:
         partners = MixupPartners(ids, partners=1, rule=rule)
         found[rule] = Counter(pair for epoch in range(EPOCHS) for pair in drawn(partners, epoch))
@@ -51,17 +48,10 @@ CASES = [
 
 
 @pytest.mark.parametrize(("etype", "edge", "rule", "candidates"), CASES)
-def test_uniform_over_all_edge_types_at_the_tail(
-    counts: dict[str, Counter[tuple[int, int]]],
-    etype: str,
-    edge: int,
-    rule: str,
-    candidates: set[int],
-) -> None:
+def test_uniform_over_all_edge_types_at_the_tail(counts, etype, edge, rule, candidates):
     (row,) = GraphIds(medical()).rows({etype: torch.tensor([edge])}).tolist()
     found = {other: count for (own, other), count in counts[rule].items() if own == row}
     share = 1 / max(len(candidates), 1)
-
     assert set(found) == candidates
     assert sum(found.values()) == (EPOCHS if candidates else 0)
     for count in found.values():
@@ -69,19 +59,16 @@ def test_uniform_over_all_edge_types_at_the_tail(
 
 
 @pytest.mark.parametrize(("k", "expected"), [(2, 2), (3, 3), (5, 3)])
-def test_k_of_them_without_replacement(k: int, expected: int) -> None:
+def test_k_of_them_without_replacement(k, expected):
     """Gene 0 offers three."""
     partners = MixupPartners(GraphIds(medical()), partners=k)
     found = [other for own, other in drawn(partners, 0) if own == 0]
-
     assert len(found) == len(set(found)) == expected
 
 
-def test_samples_belong_to_the_edges_asked_for() -> None:
+def test_samples_belong_to_the_edges_asked_for():
     ids = GraphIds(medical())
     samples = MixupPartners(ids)({"causes": torch.tensor([1, 0]), "treats": torch.tensor([2, 0])})
-
-    assert samples is not None
     # Causes 1 is alone at its disease, treats 2 too.
     assert samples.positions.tolist() == [1, 1, 3, 3]
     assert samples.first.tolist() == [[7, 2, 0]] * 2 + [[4, 1, 0]] * 2
@@ -90,46 +77,39 @@ def test_samples_belong_to_the_edges_asked_for() -> None:
     assert ((samples.lam >= 0) & (samples.lam <= 1)).all()
 
 
-def test_strictly_below_the_threshold() -> None:
+def test_strictly_below_the_threshold():
     partners = MixupPartners(GraphIds(medical()), threshold=2)
-
     assert partners({"treats": torch.tensor([0, 1])}) is None
     assert len(partners({"causes": torch.tensor([0])}) or ()) == 2
     assert MixupPartners(GraphIds(medical()), threshold=0)({"causes": torch.tensor([0])}) is None
 
 
-def test_as_the_librarys_own_sampler_draws() -> None:
+def test_as_the_librarys_own_sampler_draws():
     ids = GraphIds(two_way(), reverse_etypes=REVERSE)
     partners = MixupPartners(ids, threshold=3, partners=2, rule="strict", seed=4)
     partners.set_epoch(7)
     expected = PartnerSampler(ids.kg, 3, 2, "strict").draw(derive(4, "partners", 7))
-
     samples = partners.of_rows(torch.arange(ids.kg.num_edges))
-
-    assert samples is not None
     assert torch.equal(samples.partners, expected.partners)
     assert partners.coverage["synthetic_per_epoch"] == len(expected)
 
 
-def test_reverse_edges_are_mixed_too() -> None:
+def test_reverse_edges_are_mixed_too():
     """Two genes' reverse edges meet at none; drug 0 is reached from disease 0 and gene 0."""
     ids = GraphIds(two_way(), reverse_etypes=REVERSE)
     samples = MixupPartners(ids)({"rev_treats": torch.tensor([0])})
-
-    assert samples is not None
     assert samples.first.tolist() == [[0, 5, 4]]
     assert samples.second.tolist() == [[7, 4, 4]]
 
 
-def test_seeds_and_epochs() -> None:
+def test_seeds_and_epochs():
     ids = GraphIds(medical())
     asked = {"targets": torch.tensor([0, 1]), "treats": torch.tensor([0, 1])}
 
-    def draw(seed: int, epoch: int) -> tuple[list[int], list[float]]:
+    def draw(seed, epoch):
         partners = MixupPartners(ids, partners=1, seed=seed)
         partners.set_epoch(epoch)
         samples = partners(asked)
-        assert samples is not None
         return samples.partners.tolist(), samples.lam.tolist()
 
     assert draw(1, 3) == draw(1, 3)
@@ -137,55 +117,38 @@ def test_seeds_and_epochs() -> None:
     assert len({tuple(draw(1, epoch)[0]) for epoch in range(8)}) > 1
 
 
-def test_whatever_the_order_of_the_edges() -> None:
+def test_whatever_the_order_of_the_edges():
     partners = MixupPartners(GraphIds(medical()), partners=1)
 
-    def partners_of(edges: list[int]) -> list[int]:
+    def partners_of(edges):
         samples = partners({"targets": torch.tensor(edges)})
-        assert samples is not None
         return samples.partners.tolist()
 
     assert partners_of([1, 0]) == partners_of([0, 1])[::-1] == partners_of([1]) + partners_of([0])
 
 
-def test_lambda() -> None:
+def test_lambda():
     ids, asked = GraphIds(medical()), {"targets": torch.tensor([0, 1])}
-
     half = MixupPartners(ids, lambda_range="half")(asked)
     fixed = MixupPartners(ids, fixed_lambda=1.0)(asked)
-
-    assert half is not None
-    assert fixed is not None
     assert (half.lam >= 0.5).all()
     assert (fixed.lam == 1).all()
 
 
-def test_held_out_edges_are_no_partners_and_have_none() -> None:
+def test_held_out_edges_are_no_partners_and_have_none():
     """Treats 1 is held out; it was one of two partners of causes 0."""
     partners = MixupPartners(GraphIds(with_masks()))
     samples = partners({"causes": torch.tensor([0])})
-
-    assert samples is not None
     assert samples.second.tolist() == [[4, 1, 0]]
     with pytest.raises(DataError, match="no training edge"):
         partners({TREATS: torch.tensor([1])})
 
 
-def test_errors_by_name() -> None:
+def test_errors_by_name():
     ids = GraphIds(medical())
-    partners = MixupPartners(ids)
-
-    with pytest.raises(UnknownNameError, match="unknown edge type 'cause'"):
-        partners({"cause": torch.tensor([0])})
-    with pytest.raises(OutOfRangeError, match="id 2: ids run from 0 to 1"):
-        partners({"causes": torch.tensor([0, 2])})
     with pytest.raises(ConfigError, match="partners must be 1 or more, got 0"):
         MixupPartners(ids, partners=0)
     with pytest.raises(ConfigError, match=r"fixed_lambda must lie in \[0, 1\], got 2"):
         MixupPartners(ids, fixed_lambda=2)
     with pytest.raises(ConfigError, match="partner_rule"):
-        MixupPartners(ids, rule="loose")  # type: ignore[arg-type]
-    with pytest.raises(ConfigError, match="threshold must be 0 or more"):
-        MixupPartners(ids, threshold=-1)
-    with pytest.raises(ConfigError, match="alpha"):
-        MixupPartners(ids, alpha=0)
+        MixupPartners(ids, rule="loose")

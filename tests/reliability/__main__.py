@@ -1,16 +1,12 @@
 """``make reliability``: kills, faults and foreign bytes, one JSON line a try, no loss allowed."""
 
-from __future__ import annotations
-
 import argparse
 import json
 import os
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 # Before any import that would start threads: forks of a process with threads are not safe.
 for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
@@ -19,7 +15,7 @@ for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 PARTS = ("kills", "faults", "fuzz")
 
 
-def main() -> int:
+def main():
     """Runs the parts asked for; 1 where anything was lost."""
     options = parse()
     from tests.reliability.summary import summary
@@ -44,7 +40,7 @@ def main() -> int:
     return int(any(record["lost"] for record in records))
 
 
-def parse() -> argparse.Namespace:
+def parse():
     """The command line."""
     parser = argparse.ArgumentParser(prog="python -m tests.reliability", description=__doc__)
     parser.add_argument("--kills", type=int, default=50, help="trainings to kill")
@@ -55,7 +51,7 @@ def parse() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def tries(options: argparse.Namespace, base: Path) -> Iterator[dict[str, Any]]:
+def tries(options, base):
     """The records of all parts, in order."""
     from tests.reliability.faults import faults
     from tests.reliability.foreign import foreign

@@ -1,7 +1,5 @@
 """Faults around a training: it must say what happened, keep its last state, and go on from it."""
 
-from __future__ import annotations
-
 import os
 import random
 import resource
@@ -9,20 +7,16 @@ import shutil
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from pathlib import Path
-from typing import Any
 
 from tests.reliability.rights import obey_permissions
-from tests.reliability.training import Whole, command_line, fork, go_on, run, wait
+from tests.reliability.training import command_line, fork, go_on, run, wait
 
-Record = dict[str, Any]
 KIB = 1024
 
 
-def faults(whole: Whole, base: Path, count: int, seed: int) -> Iterator[Record]:
+def faults(whole, base, count, seed):
     """``count`` tries of each kind of fault."""
     for what, make in FAULTS.items():
         for number in range(seed, seed + count):
@@ -31,14 +25,7 @@ def faults(whole: Whole, base: Path, count: int, seed: int) -> Iterator[Record]:
             yield record | hitting(make, what, number, whole, out, base / "log")
 
 
-def hitting(
-    make: Callable[[Whole, Path, random.Random, Path], Record],
-    what: str,
-    number: int,
-    whole: Whole,
-    out: Path,
-    log: Path,
-) -> Record:
+def hitting(make, what, number, whole, out, log):
     """A try in which the fault came before the end: else the machine is less busy than it was."""
     for halvings in range(8):
         shorter = replace(whole, seconds=whole.seconds / 2**halvings)
@@ -49,7 +36,7 @@ def hitting(
     return record
 
 
-def disk_full(whole: Whole, out: Path, chance: random.Random, log: Path) -> Record:
+def disk_full(whole, out, chance, log):
     """A disk (or, where none can be mounted, a file size) too small; then there is room."""
     out.mkdir()
     size = chance.randrange(20 * KIB, 2 * whole.size // 3)
@@ -61,10 +48,10 @@ def disk_full(whole: Whole, out: Path, chance: random.Random, log: Path) -> Reco
         return verdict({"how": how, "moment": size, "exit": status}, said, 1, expected, found)
 
 
-def not_writable(whole: Whole, out: Path, chance: random.Random, log: Path) -> Record:
+def not_writable(whole, out, chance, log):
     """The folder loses its write permission during the run, and gets it back."""
 
-    def work() -> int:
+    def work():
         obey_permissions()
         return command_line(whole.command, out)()
 
@@ -77,7 +64,7 @@ def not_writable(whole: Whole, out: Path, chance: random.Random, log: Path) -> R
     return verdict({"moment": moment, "exit": status}, said, 1, "not writable", found)
 
 
-def moved_away(whole: Whole, out: Path, chance: random.Random, log: Path) -> Record:
+def moved_away(whole, out, chance, log):
     """The folder is moved during the run: what it holds is whole, and goes on there."""
     child, moment = start(whole, command_line(whole.command, out), out, chance, log)
     elsewhere = out.with_name(out.name + "-moved")
@@ -90,7 +77,7 @@ def moved_away(whole: Whole, out: Path, chance: random.Random, log: Path) -> Rec
     return record | ({"lost": "the folder was made anew"} if out.exists() else {})
 
 
-def removed(whole: Whole, out: Path, chance: random.Random, log: Path) -> Record:
+def removed(whole, out, chance, log):
     """The folder is removed during the run: nothing is left to keep, and that is said."""
     child, moment = start(whole, command_line(whole.command, out), out, chance, log)
     while out.exists():
@@ -102,7 +89,7 @@ def removed(whole: Whole, out: Path, chance: random.Random, log: Path) -> Record
     return verdict(record, said, 1, "removed meanwhile", {"lost": lost})
 
 
-def second_training(whole: Whole, out: Path, chance: random.Random, log: Path) -> Record:
+def second_training(whole, out, chance, log):
     """A second training into the folder of a running one is refused; the first ends as ever."""
     child, moment = start(whole, command_line(whole.command, out), out, chance, log)
     second = log.with_suffix(".second")
@@ -115,7 +102,7 @@ def second_training(whole: Whole, out: Path, chance: random.Random, log: Path) -
     return record | ({"lost": f"the first ended with {first}"} if first else {})
 
 
-def interrupted(whole: Whole, out: Path, chance: random.Random, log: Path) -> Record:
+def interrupted(whole, out, chance, log):
     """Ctrl-C: exit status 130, and how to go on."""
     child, moment = start(whole, command_line(whole.command, out), out, chance, log)
     os.kill(child, signal.SIGINT)
@@ -125,7 +112,7 @@ def interrupted(whole: Whole, out: Path, chance: random.Random, log: Path) -> Re
     return verdict({"moment": moment, "exit": status}, said, 130, "--resume", found)
 
 
-FAULTS: dict[str, Callable[[Whole, Path, random.Random, Path], Record]] = {
+FAULTS = {
     "disk full": disk_full,
     "not writable": not_writable,
     "moved away": moved_away,
@@ -135,9 +122,7 @@ FAULTS: dict[str, Callable[[Whole, Path, random.Random, Path], Record]] = {
 }
 
 
-def start(
-    whole: Whole, work: Callable[[], int], out: Path, chance: random.Random, log: Path
-) -> tuple[int, float]:
+def start(whole, work, out, chance, log):
     """A training that has begun to write, some random time into it; its id and that time."""
     child = fork(work, log)
     while not (out / "manifest.json").exists():
@@ -147,7 +132,7 @@ def start(
     return child, round(moment, 4)
 
 
-def verdict(record: Record, said: str, status: int, expected: str, found: Record) -> Record:
+def verdict(record, said, status, expected, found):
     """The record of a try, lost where the training did not end as it should."""
     lines = said.strip().splitlines()
     record |= {"said": lines[-1][-200:] if lines else ""} | found
@@ -157,17 +142,14 @@ def verdict(record: Record, said: str, status: int, expected: str, found: Record
     return record
 
 
-def set_modes(folder: Path, mode: int) -> None:
+def set_modes(folder, mode):
     """Set the permissions of a folder and of the folders in it."""
     for path in (folder, *(path for path in folder.rglob("*") if path.is_dir())):
         path.chmod(mode)
 
 
-Work = Callable[[], int]
-
-
 @contextmanager
-def small_disk(path: Path, size: int) -> Iterator[tuple[str, str, Callable[[], Any], Any]]:
+def small_disk(path, size):
     """How, what is said, what makes room, and what to wrap the training in."""
     mount = ["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", str(path)]
     if os.geteuid() == 0 and subprocess.run(mount, capture_output=True).returncode == 0:
@@ -187,10 +169,10 @@ def small_disk(path: Path, size: int) -> Iterator[tuple[str, str, Callable[[], A
         yield "file size limit", expected, lambda: None, lambda work: limit_files(work, size // 8)
 
 
-def limit_files(work: Work, size: int) -> Work:
+def limit_files(work, size):
     """``work`` with files of at most ``size`` bytes."""
 
-    def limited() -> int:
+    def limited():
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
         return work()

@@ -4,8 +4,6 @@ Each record tells of many inputs. They are tried in a fork, so that a crash of n
 or too much memory is one more loss and not the end of the program.
 """
 
-from __future__ import annotations
-
 import json
 import random
 import resource
@@ -13,28 +11,25 @@ import shutil
 import signal
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
-from pathlib import Path
-from typing import Any
 
 from tests.reliability.mutate import mutated
-from tests.reliability.training import Whole, command_line, run
+from tests.reliability.training import command_line, run
 
 # Inputs of a record, and what one of them may take.
 CHUNK = 500
 SECONDS = 10
 MIB = 200
 
-# Judges one input and says what came of it, "refused" or a word of its own; raises where it is
-# a loss.
-Judge = Callable[[random.Random], str]
 
+def foreign(whole, base, count, seed):
+    """``count`` inputs of each kind, in chunks.
 
-def foreign(whole: Whole, base: Path, count: int, seed: int) -> Iterator[dict[str, Any]]:
-    """``count`` inputs of each kind, in chunks."""
+    Each maker gives a judge, which tries one input and says what came of it, "refused" or a word of
+    its own; it raises where the input is a loss.
+    """
     finished = base / "finished"
     run(command_line(whole.command, finished), base / "log")
-    makers: dict[str, Callable[[Path], Judge]] = {
+    makers = {
         "files of triples": triple_files,
         "ranks and queries": tables,
         "settings": settings,
@@ -48,7 +43,7 @@ def foreign(whole: Whole, base: Path, count: int, seed: int) -> Iterator[dict[st
             yield record | chunk(make, base, f"{what} {seed + number}", inputs)
 
 
-def chunk(make: Callable[[Path], Judge], base: Path, name: str, inputs: int) -> dict[str, Any]:
+def chunk(make, base, name, inputs):
     """What came of so many inputs, drawn from ``name``."""
     folder = base / "foreign"
     folder.mkdir()
@@ -59,9 +54,9 @@ def chunk(make: Callable[[Path], Judge], base: Path, name: str, inputs: int) -> 
     return {"exit": status, "lost": said[-500:] or f"ended with {status}"}
 
 
-def judge_all(judge: Judge, chance: random.Random, inputs: int) -> int:
+def judge_all(judge, chance, inputs):
     """Run in the fork: prints what came of the inputs; 1 at the first loss."""
-    counts: Counter[str] = Counter()
+    counts = Counter()
     slowest = 0.0
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     for number in range(inputs):
@@ -84,7 +79,7 @@ def judge_all(judge: Judge, chance: random.Random, inputs: int) -> int:
     return 0
 
 
-def triple_files(folder: Path) -> Judge:
+def triple_files(folder):
     """Files of every format, compressed or not, with any options."""
     import gzip
     import lzma
@@ -109,7 +104,7 @@ def triple_files(folder: Path) -> Judge:
     }
     pack = {"": bytes, ".gz": gzip.compress, ".xz": lzma.compress, ".zst": _zstd}
 
-    def judge(chance: random.Random) -> str:
+    def judge(chance):
         form, ending = chance.choice(list(seeds)), chance.choice(["", "", *pack])
         inside = chance.random() < 0.7  # Change what is packed, or the package.
         data = mutated(chance, seeds[form], list(seeds.values())) if inside else seeds[form]
@@ -131,9 +126,9 @@ def triple_files(folder: Path) -> Judge:
     return judge
 
 
-def _reading(chance: random.Random, form: str) -> dict[str, Any]:
+def _reading(chance, form):
     """Options of reading, as often as not."""
-    options: dict[str, Any] = {}
+    options = {}
     if chance.random() < 0.3:
         options["header"] = True
     if chance.random() < 0.2:
@@ -143,7 +138,7 @@ def _reading(chance: random.Random, form: str) -> dict[str, Any]:
     return options
 
 
-def _zstd(data: bytes) -> bytes:
+def _zstd(data):
     import pyarrow as pa
 
     sink = pa.BufferOutputStream()
@@ -152,7 +147,7 @@ def _zstd(data: bytes) -> bytes:
     return bytes(sink.getvalue())
 
 
-def tables(folder: Path) -> Judge:
+def tables(folder):
     """Ranks of another tool, queries, and false triples."""
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -180,7 +175,7 @@ def tables(folder: Path) -> Judge:
         "false.txt": b"a\ts\tb\nb\tr\tb\n",
     }
 
-    def judge(chance: random.Random) -> str:
+    def judge(chance):
         name = chance.choice(list(seeds))
         path = folder / name
         path.write_bytes(mutated(chance, seeds[name], list(seeds.values())))
@@ -200,7 +195,7 @@ def tables(folder: Path) -> Judge:
     return judge
 
 
-def settings(folder: Path) -> Judge:
+def settings(folder):
     """Configuration, experiment and space files, and overrides."""
     from dglkgmix.config import Config
     from dglkgmix.config.checks import validate
@@ -219,12 +214,12 @@ def settings(folder: Path) -> Judge:
     )
     seeds = (whole, small, grid.encode(), space.encode())
 
-    def override(chance: random.Random) -> None:
+    def override(chance):
         value = mutated(chance, chance.choice((b"1", b"[1, 2]", b'"auto"', b"0.5")))
         text = f"{chance.choice(list(OPTIONS))}={value.decode(errors='replace')}"
         validate(apply_overrides(Config(), [text]))
 
-    def judge(chance: random.Random) -> str:
+    def judge(chance):
         kind = chance.randrange(4)
         data = mutated(chance, seeds[kind if kind > 1 else chance.randrange(2)], seeds)
         path = folder / "x.toml"
@@ -245,7 +240,7 @@ def settings(folder: Path) -> Judge:
     return judge
 
 
-def damaged_runs(finished: Path, folder: Path) -> Judge:
+def damaged_runs(finished, folder):
     """One file of a run truncated, emptied, flipped, removed, or two swapped."""
     from dglkgmix.errors import CheckpointError
     from dglkgmix.files import MANIFEST, RunFolder
@@ -254,7 +249,7 @@ def damaged_runs(finished: Path, folder: Path) -> Judge:
     shutil.copytree(finished, path)
     names = [*RunFolder.open(path).names, MANIFEST]
 
-    def judge(chance: random.Random) -> str:
+    def judge(chance):
         name, other = chance.sample(names, 2)
         touched = {each: (path / each).read_bytes() for each in (name, other)}
         try:
@@ -277,9 +272,7 @@ def damaged_runs(finished: Path, folder: Path) -> Judge:
     return judge
 
 
-def _damage(
-    chance: random.Random, path: Path, touched: dict[str, bytes], name: str, other: str
-) -> list[str]:
+def _damage(chance, path, touched, name, other):
     """Do one damage; the files that it hit."""
     kind = chance.choice(["remove", "empty", "swap", "mutate", "mutate"])
     if kind == "remove":
@@ -295,7 +288,7 @@ def _damage(
     return [name]
 
 
-def read_all(path: Path) -> None:
+def read_all(path):
     """Everything that a run holds, and what it can be asked."""
     from dglkgmix.runs.checkpoint import StateFile
     from dglkgmix.runs.run import Run
@@ -310,7 +303,7 @@ def read_all(path: Path) -> None:
         run.rank_table(split)
 
 
-def forged_runs(finished: Path, folder: Path) -> Judge:
+def forged_runs(finished, folder):
     """A file with other content under a seal that fits it: no reader may trust the digest alone."""
     from dglkgmix.errors import DglkgmixError
     from dglkgmix.files import RunFolder
@@ -319,7 +312,7 @@ def forged_runs(finished: Path, folder: Path) -> Judge:
     shutil.copytree(finished, path)
     names = RunFolder.open(path).names
 
-    def judge(chance: random.Random) -> str:
+    def judge(chance):
         name = chance.choice(names)
         with RunFolder.resume(path) as run_folder:
             before = run_folder.read(name)

@@ -4,8 +4,6 @@ Any text, read with any options, is a table or one DataError; another exception,
 200 MiB are a fault, and the input is kept in build/fuzz.
 """
 
-from __future__ import annotations
-
 import io
 import resource
 import sys
@@ -30,7 +28,7 @@ SEEDS = (
 )
 
 
-def one_input(data: bytes) -> str:
+def one_input(data):
     """Reads a text with the options that its first byte stands for: "read" or "refused".
 
     Raises:
@@ -60,7 +58,7 @@ def one_input(data: bytes) -> str:
     return "read"
 
 
-def main() -> None:
+def main():
     """Runs libFuzzer with its own options from the command line, as ``-max_total_time=120``."""
     import atheris
 
@@ -70,7 +68,6 @@ def main() -> None:
         sys.modules.pop(f"dglkgmix.kg.{name}", None)
     with atheris.instrument_imports(include=[f"dglkgmix.kg.{name}" for name in MODULES]):
         import dglkgmix.kg.readers_text  # noqa: F401
-
     corpus = FOLDER / "corpus"
     corpus.mkdir(parents=True, exist_ok=True)
     for number, seed in enumerate(SEEDS):
@@ -82,7 +79,7 @@ def main() -> None:
     atheris.Fuzz()
 
 
-def watched(data: bytes) -> None:
+def watched(data):
     """One input, which must not take much memory; libFuzzer's own grows, too, but slowly."""
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     one_input(data)

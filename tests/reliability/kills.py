@@ -1,20 +1,15 @@
 """kill -9 at random moments of a training; each time it must go on to the same final weights."""
 
-from __future__ import annotations
-
 import os
 import random
 import signal
 import time
-from collections.abc import Iterator
-from pathlib import Path
 from shutil import rmtree
-from typing import Any
 
-from tests.reliability.training import Whole, command_line, fork, go_on, wait
+from tests.reliability.training import command_line, fork, go_on, wait
 
 
-def kills(whole: Whole, base: Path, count: int, seed: int) -> Iterator[dict[str, Any]]:
+def kills(whole, base, count, seed):
     """One record a try, until ``count`` trainings were killed before they had ended."""
     done = number = 0
     seconds = whole.seconds
@@ -28,7 +23,7 @@ def kills(whole: Whole, base: Path, count: int, seed: int) -> Iterator[dict[str,
         yield record
 
 
-def kill(whole: Whole, base: Path, seed: int, seconds: float) -> dict[str, Any]:
+def kill(whole, base, seed, seconds):
     """One training, killed at a moment within ``seconds`` that follows from ``seed``, resumed."""
     out, log = base / f"kill-{seed}", base / "log"
     moment = random.Random(seed).uniform(0, seconds)

@@ -1,10 +1,5 @@
 """Bytes made of other bytes."""
 
-from __future__ import annotations
-
-import random
-from collections.abc import Callable, Sequence
-
 # What text formats give a meaning to, and what is invalid in them.
 TOKENS = (
     *(b"\t", b"\n", b"\r\n", b"\r", b"", b'"', b'""', b",", b" ", b"=", b"[", b"]", b"{", b"#"),
@@ -14,57 +9,54 @@ TOKENS = (
 )
 
 
-def mutated(chance: random.Random, data: bytes, others: Sequence[bytes] = ()) -> bytes:
+def mutated(chance, data, others=()):
     """``data`` changed in one place or a few; parts of ``others`` are among what may come in."""
     for _ in range(chance.choice((1, 1, 1, 2, 4))):
         data = chance.choice(CHANGES)(chance, data, others)
     return data
 
 
-def _flip(chance: random.Random, data: bytes, others: Sequence[bytes]) -> bytes:
+def _flip(chance, data, others):
     if not data:
         return data
     place = chance.randrange(len(data))
     return data[:place] + bytes([data[place] ^ 1 << chance.randrange(8)]) + data[place + 1 :]
 
 
-def _cut(chance: random.Random, data: bytes, others: Sequence[bytes]) -> bytes:
+def _cut(chance, data, others):
     begin, end = _span(chance, data)
     return data[:begin] + data[end:]
 
 
-def _truncate(chance: random.Random, data: bytes, others: Sequence[bytes]) -> bytes:
+def _truncate(chance, data, others):
     return data[: chance.randint(0, len(data))]
 
 
-def _repeat(chance: random.Random, data: bytes, others: Sequence[bytes]) -> bytes:
+def _repeat(chance, data, others):
     begin, end = _span(chance, data)
     return data[:end] + data[begin:end] * chance.randint(1, 3) + data[end:]
 
 
-def _insert(chance: random.Random, data: bytes, others: Sequence[bytes]) -> bytes:
+def _insert(chance, data, others):
     place = chance.randint(0, len(data))
     return data[:place] + chance.choice(TOKENS) + data[place:]
 
 
-def _overwrite(chance: random.Random, data: bytes, others: Sequence[bytes]) -> bytes:
+def _overwrite(chance, data, others):
     place, what = chance.randint(0, len(data)), chance.randbytes(chance.randint(1, 8))
     return data[:place] + what + data[place + len(what) :]
 
 
-def _splice(chance: random.Random, data: bytes, others: Sequence[bytes]) -> bytes:
+def _splice(chance, data, others):
     other = chance.choice(others) if others else data
     begin, end = _span(chance, other)
     place = chance.randint(0, len(data))
     return data[:place] + other[begin:end] + data[place:]
 
 
-def _span(chance: random.Random, data: bytes) -> tuple[int, int]:
+def _span(chance, data):
     begin = chance.randint(0, len(data))
     return begin, min(len(data), begin + chance.choice((1, 2, 8, 64, 1024)))
 
 
-Change = Callable[[random.Random, bytes, Sequence[bytes]], bytes]
-CHANGES: tuple[Change, ...] = (
-    *(_flip, _flip, _flip, _cut, _truncate, _repeat, _insert, _overwrite, _splice),
-)
+CHANGES = (*(_flip, _flip, _flip, _cut, _truncate, _repeat, _insert, _overwrite, _splice),)

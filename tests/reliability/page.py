@@ -1,7 +1,5 @@
 """Writes the figures of docs/results/reliability.jsonl into docs/reliability.md."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path
@@ -14,7 +12,7 @@ PAGE = ROOT / "docs" / "reliability.md"
 PLACE = re.compile(r"(?<=<!-- figures -->\n).*?(?=<!-- end -->)", re.DOTALL)
 
 
-def table(log: Path) -> str:
+def table(log):
     """The figures as a table."""
     records = [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]
     rows = [
@@ -23,7 +21,7 @@ def table(log: Path) -> str:
     return "\n".join(["| tried | times |", "|---|---:|", *rows]) + "\n"
 
 
-def page(text: str, log: Path) -> str:
+def page(text, log):
     """The page with the figures of ``log`` in their place."""
     return PLACE.sub(lambda _: table(log), text)
 

@@ -1,7 +1,5 @@
 """Permissions that count for root as well."""
 
-from __future__ import annotations
-
 import ctypes
 import os
 
@@ -21,7 +19,7 @@ class _Sets(ctypes.Structure):
     )
 
 
-def obey_permissions() -> None:
+def obey_permissions():
     """Give up, for this process, what lets root write where nobody may; others have no such right.
 
     A process of root's owns root's folders like any other user's process then: what it may do

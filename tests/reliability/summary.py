@@ -1,15 +1,11 @@
 """The figures of a log."""
 
-from __future__ import annotations
-
 from collections import Counter
-from collections.abc import Sequence
-from typing import Any
 
 
-def figures(records: Sequence[dict[str, Any]]) -> dict[str, int]:
+def figures(records):
     """Kills, faults, foreign inputs and losses, by kind."""
-    found: Counter[str] = Counter(kills=0, faults=0, inputs=0, losses=0)
+    found = Counter(kills=0, faults=0, inputs=0, losses=0)
     for record in records:
         found["losses"] += bool(record["lost"])
         if record["kind"] == "kill":
@@ -23,6 +19,6 @@ def figures(records: Sequence[dict[str, Any]]) -> dict[str, int]:
     return dict(found)
 
 
-def summary(records: Sequence[dict[str, Any]]) -> str:
+def summary(records):
     """One line a figure."""
     return "\n".join(f"{value:>8,}  {name}" for name, value in figures(records).items())

@@ -1,13 +1,9 @@
 """The program behind ``make reliability``, in little, and the log of its full run."""
 
-from __future__ import annotations
-
 import json
 import random
 import subprocess
 import sys
-from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -21,11 +17,11 @@ LOG = ROOT / "docs" / "results" / "reliability.jsonl"
 PAGE = ROOT / "docs" / "reliability.md"
 
 
-def records(path: Path) -> list[dict[str, Any]]:
+def records(path):
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
-def run(out: Path, **numbers: int) -> list[dict[str, Any]]:
+def run(out, **numbers):
     options = [f"--{name}={value}" for name, value in numbers.items()]
     command = [sys.executable, "-m", "tests.reliability", *options, f"--out={out}"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=250)
@@ -34,7 +30,7 @@ def run(out: Path, **numbers: int) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("seed", [random.SystemRandom().randrange(10**6)], ids=["a new seed"])
-def test_three_kills_lose_nothing(tmp_path: Path, seed: int) -> None:
+def test_three_kills_lose_nothing(tmp_path, seed):
     """Three trainings, killed at moments that no earlier run has tried."""
     whole, *tries = run(tmp_path / "log", kills=3, faults=0, inputs=0, seed=seed)
     assert sum(record["exit"] == -9 for record in tries) == 3
@@ -44,14 +40,14 @@ def test_three_kills_lose_nothing(tmp_path: Path, seed: int) -> None:
 
 
 @pytest.mark.long
-def test_every_fault_and_some_foreign_inputs(tmp_path: Path) -> None:
+def test_every_fault_and_some_foreign_inputs(tmp_path):
     found = figures(run(tmp_path / "log", kills=0, faults=1, inputs=200))
     assert found["faults"] == 6
     assert found["inputs"] == 5 * 200
     assert found["losses"] == 0
 
 
-def test_the_full_run_lost_nothing() -> None:
+def test_the_full_run_lost_nothing():
     found = figures(records(LOG))
     assert found["losses"] == 0
     assert found["kills"] >= 50
@@ -60,14 +56,14 @@ def test_the_full_run_lost_nothing() -> None:
     assert len({record["weights"] for record in records(LOG) if record.get("weights")}) == 1
 
 
-def test_the_page_states_the_figures_of_the_log() -> None:
+def test_the_page_states_the_figures_of_the_log():
     text = PAGE.read_text(encoding="utf-8")
     for name, value in figures(records(LOG)).items():
         label = name.rpartition(": ")[2]
         assert f"| {label} | {value:,} |" in text, name
 
 
-def test_a_loss_is_counted() -> None:
+def test_a_loss_is_counted():
     log = [
         {"kind": "kill", "exit": -9, "lost": ""},
         {"kind": "kill", "exit": 0, "lost": "other weights"},
@@ -91,13 +87,13 @@ def test_a_loss_is_counted() -> None:
         (b"\xfc" + b"a\tr\tb\n" * 9, "refused"),
     ],
 )
-def test_what_the_fuzzer_feeds(monkeypatch: pytest.MonkeyPatch, data: bytes, outcome: str) -> None:
+def test_what_the_fuzzer_feeds(monkeypatch, data, outcome):
     monkeypatch.setattr(readers_text, "LONGEST_ROW", readers_text.LONGEST_ROW)
     assert one_input(data) == outcome
 
 
 @pytest.mark.parametrize("change", CHANGES)
-def test_changes_take_any_bytes(change: Any) -> None:
+def test_changes_take_any_bytes(change):
     chance = random.Random(0)
     for data in (b"", b"a", b"some\tbytes\n" * 10):
         outcomes = {change(chance, data, [b"other"]) for _ in range(50)}

@@ -17,11 +17,9 @@ import signal
 import sys
 import time
 import traceback
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 # Two stages with mixup and averaging, small, a state saved after every epoch.
 SMALL = (
@@ -52,12 +50,12 @@ class Whole:
     size: int
 
     @property
-    def command(self) -> list[str]:
+    def command(self):
         """Its command line, without ``--out``."""
         return ["train", str(self.source), *TRAIN]
 
 
-def warm_up() -> None:
+def warm_up():
     """Import what a training imports."""
     import dglkgmix.cli.train
     import dglkgmix.runs.run
@@ -66,7 +64,7 @@ def warm_up() -> None:
     check_threads()
 
 
-def check_threads() -> None:
+def check_threads():
     """Forks of a process with threads are not safe; make sure that there are none."""
     threads = [(task / "comm").read_text().strip() for task in Path("/proc/self/task").iterdir()]
     # Arrow's allocator has a thread of its own, and takes care of forks itself.
@@ -75,7 +73,7 @@ def check_threads() -> None:
         raise SystemExit(f"threads before the first fork: {', '.join(others)}")
 
 
-def write_source(folder: Path) -> Path:
+def write_source(folder):
     """A ring and its shortcuts: big enough that a signal finds the training at work."""
     folder.mkdir()
     rows = [f"e{i}\t{name}\te{(i + step) % 60}\n" for i in range(60) for name, step in STEPS]
@@ -85,7 +83,7 @@ def write_source(folder: Path) -> Path:
     return folder
 
 
-def undisturbed(base: Path) -> Whole:
+def undisturbed(base):
     """Train to the end: once to see what else it imports, once more to see how long it takes."""
     source = write_source(base / "source")
     for name in ("first", "whole"):
@@ -106,10 +104,10 @@ def undisturbed(base: Path) -> Whole:
     )
 
 
-def with_modules(work: Callable[[], int], path: Path) -> Callable[[], int]:
+def with_modules(work, path):
     """``work``, then the names of all modules into ``path``."""
 
-    def call() -> int:
+    def call():
         status = work()
         path.write_text(json.dumps(list(sys.modules)))
         return status
@@ -117,7 +115,7 @@ def with_modules(work: Callable[[], int], path: Path) -> Callable[[], int]:
     return call
 
 
-def import_also(names: list[str]) -> None:
+def import_also(names):
     """Import here what the training imported on its way: no fork needs to do it again."""
     for name in names:
         with suppress(Exception):  # Modules that others make up have no file to be read from.
@@ -125,10 +123,10 @@ def import_also(names: list[str]) -> None:
     check_threads()
 
 
-def command_line(command: list[str], out: Path) -> Callable[[], int]:
+def command_line(command, out):
     """The command with its ``--out``, to be run in a fork."""
 
-    def call() -> int:
+    def call():
         from dglkgmix.cli.main import main
 
         return main([*command, "--out", str(out)])
@@ -136,7 +134,7 @@ def command_line(command: list[str], out: Path) -> Callable[[], int]:
     return call
 
 
-def fork(work: Callable[[], int], log: Path) -> int:
+def fork(work, log):
     """Start ``work`` in a fork whose output goes to ``log``; its process id."""
     child = os.fork()
     if child:
@@ -155,7 +153,7 @@ def fork(work: Callable[[], int], log: Path) -> int:
         os._exit(status)
 
 
-def wait(child: int) -> int:
+def wait(child):
     """Exit status; minus the signal's number where one ended the process."""
     for _ in range(int(LIMIT / PAUSE)):  # Pauses, as a clock would run on while all is stopped.
         done, status = os.waitpid(child, os.WNOHANG)
@@ -167,13 +165,13 @@ def wait(child: int) -> int:
     raise SystemExit(f"a process hung for {LIMIT} seconds")
 
 
-def run(work: Callable[[], int], log: Path) -> tuple[int, str]:
+def run(work, log):
     """Exit status and output of ``work`` in a fork."""
     status = wait(fork(work, log))
     return status, log.read_text(errors="replace")
 
 
-def look(out: Path, log: Path) -> dict[str, Any] | None:
+def look(out, log):
     """What a reader finds in the run folder, or None where nothing was written yet.
 
     Raises:
@@ -184,15 +182,14 @@ def look(out: Path, log: Path) -> dict[str, Any] | None:
     status, said = run(lambda: _look(out), log)
     if status != 0:
         raise DamagedError(said)
-    found: dict[str, Any] = json.loads(said)
-    return found
+    return json.loads(said)
 
 
 class DamagedError(Exception):
     """A run folder that a reader cannot open."""
 
 
-def _look(out: Path) -> int:
+def _look(out):
     from dglkgmix.runs import run_files
     from dglkgmix.runs.run import Run
 
@@ -211,17 +208,17 @@ def _look(out: Path) -> int:
     return 0
 
 
-def weights_of(out: Path) -> str:
+def weights_of(out):
     """SHA-256 of the final weights."""
     return hashlib.sha256((out / "model.safetensors").read_bytes()).hexdigest()
 
 
-def files_of(out: Path) -> list[str]:
+def files_of(out):
     """All files of a folder, also those that do not belong there."""
     return sorted(str(path.relative_to(out)) for path in out.rglob("*") if path.is_file())
 
 
-def go_on(whole: Whole, out: Path, log: Path) -> dict[str, Any]:
+def go_on(whole, out, log):
     """Look into a disturbed run, resume it, and compare its end with the undisturbed one's.
 
     Returns:

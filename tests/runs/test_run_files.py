@@ -100,6 +100,10 @@ def test_new_entities_come_back_by_name(tmp_path: Path, graph: KnowledgeGraph) -
         for none in (None, torch.zeros(20, dtype=torch.bool)):
             write_graph(folder, graph, none)
             assert read_new(folder) == frozenset()
+        odd = pa.table({"name": ["a", "b"], "new": ["yes", "perhaps"]})
+        folder.write(run_files.ENTITIES, run_files._parquet(odd))
+        with pytest.raises(CheckpointError, match=r"entities.parquet: column 'new': "):
+            read_new(folder)
 
 
 def test_a_spectator_reads_what_another_writes_and_writes_nothing(tmp_path: Path) -> None:

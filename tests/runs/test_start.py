@@ -165,7 +165,7 @@ def test_it_says_how_much_the_run_knows(tmp_path: Path) -> None:
 
 def test_held_out_triples_that_the_run_was_trained_on_are_counted(tmp_path: Path) -> None:
     stored(tmp_path / "run")
-    held_out = [("a", "likes", "b"), ("b", "likes", "a"), ("d", "likes", "b"), ("b", "knows", "c")]
+    held_out = [("a", "likes", "b"), ("b", "likes", "a"), ("c", "likes", "d"), ("b", "knows", "c")]
     kg = KnowledgeGraph.from_names([("c", "knows", "d")], held_out[:2], held_out[2:])
     start = read_start(settled(kg, f"training.parent={tmp_path / 'run'}"), kg)
     assert start is not None

@@ -1,10 +1,5 @@
 """A graph small enough to train on in a moment, and settings to match."""
 
-from __future__ import annotations
-
-from pathlib import Path
-from typing import Any
-
 import pytest
 import torch
 
@@ -13,27 +8,20 @@ from dglkgmix.config.toml import apply_overrides
 from dglkgmix.kg.graph import KnowledgeGraph
 
 SMALL = (
-    "model.entity_dim=8",
-    "model.filters=2",
-    "model.bases=2",
-    "training.epochs=3",
-    "training.batch_size=16",
-    "training.negatives=5",
-    "training.validate_every=1",
-    "runtime.threads=1",
-    "runtime.device=cpu",
-    "runtime.precision=fp32",
+    *("model.entity_dim=8", "model.filters=2", "model.bases=2", "training.epochs=3"),
+    *("training.batch_size=16", "training.negatives=5", "training.validate_every=1"),
+    *("runtime.threads=1", "runtime.device=cpu", "runtime.precision=fp32"),
 )
 
 
 @pytest.fixture(autouse=True)
-def _no_sync(monkeypatch: pytest.MonkeyPatch) -> None:
+def _no_sync(monkeypatch):
     """These tests write many small files and cut no power."""
     monkeypatch.setattr("os.fsync", lambda _: None)
 
 
 @pytest.fixture(scope="session")
-def graph() -> KnowledgeGraph:
+def graph():
     """20 entities in a ring and a second relation that skips one; 30 + 5 + 5 triples."""
     ring = [(i, 0, (i + 1) % 20) for i in range(20)]
     skips = [(i, 1, (i + 2) % 20) for i in range(20)]
@@ -43,21 +31,21 @@ def graph() -> KnowledgeGraph:
 
 
 @pytest.fixture(scope="session")
-def unvalidated(graph: KnowledgeGraph) -> KnowledgeGraph:
+def unvalidated(graph):
     """The same graph without a validation split."""
     return KnowledgeGraph.from_arrays(graph.train, None, graph.test, entities=20, relations=2)
 
 
-def settings(*overrides: str) -> Config:
+def settings(*overrides):
     """Small settings with ``overrides`` on top."""
     return apply_overrides(Config(), [*SMALL, *overrides])
 
 
-def timeless(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def timeless(rows):
     """Rows of a history without what differs from machine to machine."""
     return [{key: value for key, value in row.items() if key != "seconds"} for row in rows]
 
 
-def weights(run: Path) -> bytes:
+def weights(run):
     """The selected weights, as the file holds them."""
     return (run / "model.safetensors").read_bytes()

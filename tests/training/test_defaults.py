@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import dataclasses
 
 import pytest
@@ -15,7 +13,7 @@ from dglkgmix.training import defaults
 from dglkgmix.training.defaults import resolve
 
 
-def unsettled(config: Config) -> set[str]:
+def unsettled(config):
     return {
         f"{table.name}.{option.name}"
         for table in dataclasses.fields(config)
@@ -25,7 +23,7 @@ def unsettled(config: Config) -> set[str]:
 
 
 @pytest.mark.parametrize("decoder", ["conve", "tucker", "distmult", "complex", "rescal", "transe"])
-def test_nothing_is_left_open_but_what_nobody_reads(graph: KnowledgeGraph, decoder: str) -> None:
+def test_nothing_is_left_open_but_what_nobody_reads(graph, decoder):
     config = apply_overrides(Config(), [f"model.decoder={decoder}"])
     found = unsettled(resolve(config, graph))
     reading = {"data.delimiter", "data.format", "model.init_scale", "runtime.save_every"}
@@ -41,20 +39,18 @@ def test_nothing_is_left_open_but_what_nobody_reads(graph: KnowledgeGraph, decod
         (["training.lr_decay=0.9", "pretrain.schedule=plateau"], 0.9, 0.9),
     ],
 )
-def test_the_decay_follows_the_schedule(
-    graph: KnowledgeGraph, overrides: list[str], main: float, first: float
-) -> None:
+def test_the_decay_follows_the_schedule(graph, overrides, main, first):
     config = resolve(apply_overrides(Config(), overrides), graph)
     assert (config.training.lr_decay, config.pretrain.lr_decay) == (main, first)
 
 
-def test_resolving_twice_changes_nothing(graph: KnowledgeGraph) -> None:
+def test_resolving_twice_changes_nothing(graph):
     config = apply_overrides(Config(), ["strategy.name=mixup", "training.regime=1-k"])
     once = resolve(config, graph)
     assert resolve(once, graph) == once
 
 
-def test_mixup_is_pretrained_and_averaged_and_the_others_are_not(graph: KnowledgeGraph) -> None:
+def test_mixup_is_pretrained_and_averaged_and_the_others_are_not(graph):
     for name in ("standard", "mixup", "oversample", "focal"):
         config = resolve(apply_overrides(Config(), [f"strategy.name={name}"]), graph)
         assert config.pretrain.enabled == config.swa.enabled == (name == "mixup")
@@ -66,9 +62,7 @@ def test_mixup_is_pretrained_and_averaged_and_the_others_are_not(graph: Knowledg
     assert given.pretrain.enabled is True
 
 
-def test_a_training_with_a_parent_has_one_stage_and_a_quarter_of_the_epochs(
-    graph: KnowledgeGraph,
-) -> None:
+def test_a_training_with_a_parent_has_one_stage_and_a_quarter_of_the_epochs(graph):
     mixed = ["strategy.name=mixup", "training.parent=elsewhere"]
     config = resolve(apply_overrides(Config(), mixed), graph)
     assert config.pretrain.enabled is False
@@ -76,13 +70,9 @@ def test_a_training_with_a_parent_has_one_stage_and_a_quarter_of_the_epochs(
     assert config.training.epochs == -(-usual.training.epochs // 4)
 
 
-def test_same_is_the_main_stages_value_and_auto_is_settled_for_the_regime(
-    graph: KnowledgeGraph,
-) -> None:
+def test_same_is_the_main_stages_value_and_auto_is_settled_for_the_regime(graph):
     options = [
-        "training.regime=1-k",
-        "training.lr=0.5",
-        "training.epochs=7",
+        *("training.regime=1-k", "training.lr=0.5", "training.epochs=7"),
         "model.input_dropout=0.1",
     ]
     config = resolve(apply_overrides(Config(), options), graph)
@@ -95,7 +85,7 @@ def test_same_is_the_main_stages_value_and_auto_is_settled_for_the_regime(
     assert (own.training.epochs, own.pretrain.epochs) == (7, 3)
 
 
-def test_the_bias_is_on_for_conve_and_tucker(graph: KnowledgeGraph) -> None:
+def test_the_bias_is_on_for_conve_and_tucker(graph):
     found = {
         decoder: resolve(apply_overrides(Config(), [f"model.decoder={decoder}"]), graph).model.bias
         for decoder in ("conve", "tucker", "distmult", "complex", "rescal", "transe")
@@ -103,7 +93,7 @@ def test_the_bias_is_on_for_conve_and_tucker(graph: KnowledgeGraph) -> None:
     assert [name for name, bias in found.items() if bias] == ["conve", "tucker"]
 
 
-def test_conves_height_is_twice_its_width_or_nearest(graph: KnowledgeGraph) -> None:
+def test_conves_height_is_twice_its_width_or_nearest(graph):
     for dim, height in ((200, 20), (72, 12), (128, 16), (50, 10)):
         config = apply_overrides(Config(), [f"model.entity_dim={dim}"])
         assert resolve(config, graph).model.height == height
@@ -111,7 +101,7 @@ def test_conves_height_is_twice_its_width_or_nearest(graph: KnowledgeGraph) -> N
         resolve(apply_overrides(Config(), ["model.height=16", "model.entity_dim=200"]), graph)
 
 
-def test_mass_is_the_smoothing_and_negatives_stay_below_the_entities(graph: KnowledgeGraph) -> None:
+def test_mass_is_the_smoothing_and_negatives_stay_below_the_entities(graph):
     config = resolve(apply_overrides(Config(), ["training.label_smoothing=0.2"]), graph)
     assert config.training.smoothing_mass == 0.2
     assert config.training.negatives == 19
@@ -119,7 +109,7 @@ def test_mass_is_the_smoothing_and_negatives_stay_below_the_entities(graph: Know
     assert resolve(Config(), wide).training.negatives == 100
 
 
-def test_the_machine_is_recorded(graph: KnowledgeGraph) -> None:
+def test_the_machine_is_recorded(graph):
     runtime = resolve(Config(), graph).runtime
     assert runtime.device == ("cuda" if torch.cuda.is_available() else "cpu")
     assert runtime.precision in ("fp32", "bf16")
@@ -127,7 +117,7 @@ def test_the_machine_is_recorded(graph: KnowledgeGraph) -> None:
 
 
 @pytest.mark.parametrize("edges", [2, 60, 8_578, 65_776, 371_168, 544_230, 40_000_000])
-def test_sizes_follow_the_graph_within_bounds(edges: int) -> None:
+def test_sizes_follow_the_graph_within_bounds(edges):
     for decoder, most in ((ConvE, 500), (TransE, 100)):
         assert 20 <= defaults.epochs(edges, decoder) <= most
         assert defaults.epochs(edges, decoder) >= defaults.epochs(2 * edges, decoder)
@@ -141,7 +131,7 @@ def test_sizes_follow_the_graph_within_bounds(edges: int) -> None:
             assert 1 <= defaults.batch_size(regime, whole_graph, edges) <= edges
 
 
-def test_batches_of_a_full_graph_encoder_are_few_and_bounded() -> None:
+def test_batches_of_a_full_graph_encoder_are_few_and_bounded():
     """CoDEx-S's 11,867 queries make 24 batches; FB15k-237's would not fit by the same rule."""
     assert defaults.batch_size("1-n", True, 11_867) == 512
     assert defaults.batch_size("1-n", True, 149_689) == 2048

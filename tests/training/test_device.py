@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 import torch
 
@@ -16,12 +14,12 @@ CPU = torch.device("cpu")
 
 
 @pytest.mark.parametrize("name", ["gpu", "cuda:x", "meta", "cuda:99", "mps"])
-def test_devices_that_are_not_there_are_refused_by_name(name: str) -> None:
+def test_devices_that_are_not_there_are_refused_by_name(name):
     with pytest.raises(ConfigError, match=f"runtime.device '{name}'"):
         pick_device(name)
 
 
-def test_auto_is_cuda_only_where_there_is_one() -> None:
+def test_auto_is_cuda_only_where_there_is_one():
     assert pick_device("auto").type == ("cuda" if torch.cuda.is_available() else "cpu")
     assert pick_device("cpu") == CPU
 
@@ -37,22 +35,22 @@ def test_auto_is_cuda_only_where_there_is_one() -> None:
         ("", False),
     ],
 )
-def test_bf16_is_native_where_the_processor_says_so(tmp_path, cpuinfo: str, native: bool) -> None:
+def test_bf16_is_native_where_the_processor_says_so(tmp_path, cpuinfo, native):
     file = tmp_path / "cpuinfo"
     file.write_text(cpuinfo)
     assert multiplies_bf16(CPU, file) is native
 
 
-def test_without_cpuinfo_nothing_is_native(tmp_path) -> None:
+def test_without_cpuinfo_nothing_is_native(tmp_path):
     assert multiplies_bf16(CPU, tmp_path / "missing") is False
 
 
-def test_an_explicit_precision_is_taken() -> None:
+def test_an_explicit_precision_is_taken():
     assert pick_precision("bf16", CPU) == "bf16"
     assert pick_precision("auto", CPU) == ("bf16" if multiplies_bf16(CPU) else "fp32")
 
 
-def test_seeding_is_repeatable_and_leaves_no_trace() -> None:
+def test_seeding_is_repeatable_and_leaves_no_trace():
     before = torch.get_rng_state()
     with seeded(5, CPU):
         first = torch.rand(3)
@@ -62,11 +60,11 @@ def test_seeding_is_repeatable_and_leaves_no_trace() -> None:
     assert torch.equal(torch.get_rng_state(), before)
 
 
-def test_threads_come_back() -> None:
+def test_threads_come_back():
     before = torch.get_num_threads()
     seen = []
 
-    def fail() -> None:
+    def fail():
         with use_threads(before + 1):
             seen.append(torch.get_num_threads())
             raise ZeroDivisionError

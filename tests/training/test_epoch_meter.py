@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import math
 
 import pytest
@@ -11,12 +9,12 @@ from dglkgmix.training.batch_loss import LossTerms
 from dglkgmix.training.epoch_meter import EpochMeter
 
 
-def terms(kg: float, mixed: float, positives: int, samples: int) -> LossTerms:
+def terms(kg, mixed, positives, samples):
     loss = torch.tensor(kg + 2 * mixed, requires_grad=True)
     return LossTerms(loss, torch.tensor(kg), torch.tensor(mixed), positives, samples)
 
 
-def test_a_row_holds_means_over_batches_and_sums_of_counts() -> None:
+def test_a_row_holds_means_over_batches_and_sums_of_counts():
     meter = EpochMeter("train", 7, 0.5)
     meter.add(terms(1.0, 0.5, 10, 3), torch.tensor(2.0))
     meter.add(terms(3.0, 1.5, 5, 0), torch.tensor(6.0))
@@ -37,16 +35,14 @@ def test_a_row_holds_means_over_batches_and_sums_of_counts() -> None:
         (1.0, math.inf, "gradient norm is inf"),
     ],
 )
-def test_what_is_not_finite_is_refused_with_epoch_and_batch(
-    loss: float, norm: float, what: str
-) -> None:
+def test_what_is_not_finite_is_refused_with_epoch_and_batch(loss, norm, what):
     meter = EpochMeter("pretrain", 3, 0.5)
     meter.add(terms(1.0, 0.5, 10, 3), torch.tensor(2.0))
     with pytest.raises(NumericError, match=f"{what} in epoch 3, batch 2 of stage 'pretrain'"):
         meter.add(terms(loss, 0.5, 10, 3), torch.tensor(norm))
 
 
-def test_figures_read_together_name_the_first_bad_batch() -> None:
+def test_figures_read_together_name_the_first_bad_batch():
     meter = EpochMeter("train", 1, 0.5, interval=3)
     meter.add(terms(1.0, 0.0, 1, 0), torch.tensor(1.0))
     meter.add(terms(math.nan, 0.0, 1, 0), torch.tensor(1.0))
@@ -58,7 +54,7 @@ def test_figures_read_together_name_the_first_bad_batch() -> None:
         meter.finish()
 
 
-def test_reading_together_changes_no_figure() -> None:
+def test_reading_together_changes_no_figure():
     rows = []
     for interval in (1, 2, 7):
         meter = EpochMeter("train", 1, 0.5, interval=interval)

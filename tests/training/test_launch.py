@@ -1,7 +1,4 @@
-from __future__ import annotations
-
 import dataclasses
-from pathlib import Path
 
 import pytest
 
@@ -9,7 +6,6 @@ from dglkgmix.config import RuntimeConfig
 from dglkgmix.errors import CheckpointError, ConfigError
 from dglkgmix.files import RunFolder
 from dglkgmix.kg.graph import KnowledgeGraph
-from dglkgmix.runs.history import Row
 from dglkgmix.runs.run import Run
 from dglkgmix.runs.run_files import STATE
 from dglkgmix.training import memory
@@ -18,39 +14,14 @@ from dglkgmix.training.launch import resume, settings_of, train
 from .conftest import settings, weights
 
 
-def test_a_folder_with_something_in_it_is_refused_and_foreign_files_survive(
-    graph: KnowledgeGraph, tmp_path: Path
-) -> None:
-    (tmp_path / "notes.txt").write_text("mine")
-    with pytest.raises(CheckpointError, match="--overwrite"):
-        train(graph, settings(), tmp_path)
-    assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]
-    train(graph, settings(), tmp_path, overwrite=True)
-    train(graph, settings("training.epochs=1"), tmp_path, overwrite=True)
-    assert (tmp_path / "notes.txt").read_text() == "mine"
-    assert len(Run.open(tmp_path).history) == 1
-
-
-def test_wrong_options_are_refused_before_anything_is_written(
-    graph: KnowledgeGraph, tmp_path: Path
-) -> None:
-    with pytest.raises(ConfigError, match=r"training.batch_size 1000 exceeds"):
-        train(graph, settings("training.batch_size=1000"), tmp_path / "run")
-    assert not (tmp_path / "run").exists()
-
-
-def test_what_cannot_fit_is_refused_before_anything_is_written(
-    graph: KnowledgeGraph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_cannot_fit_is_refused_before_anything_is_written(graph, tmp_path, monkeypatch):
     monkeypatch.setattr(memory, "available_memory", lambda _: 1000)
     with pytest.raises(ConfigError, match="of memory and 0 MiB are available"):
         train(graph, settings(), tmp_path / "run")
     assert not (tmp_path / "run").exists()
 
 
-def test_settings_of_a_parent_are_its_own_in_one_stage_on_this_machine(
-    graph: KnowledgeGraph, tmp_path: Path
-) -> None:
+def test_settings_of_a_parent_are_its_own_in_one_stage_on_this_machine(graph, tmp_path):
     mixed = ("strategy.name=mixup", "training.epochs=5", "training.lr=0.5", "runtime.seed=3")
     train(graph, settings(*mixed, "runtime.block=99"), tmp_path / "run")
     parent = str(tmp_path / "run")
@@ -62,8 +33,8 @@ def test_settings_of_a_parent_are_its_own_in_one_stage_on_this_machine(
 
 
 def test_a_training_stopped_before_its_first_state_starts_from_its_parent_again(
-    graph: KnowledgeGraph, tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+    graph, tmp_path, caplog
+):
     train(graph, settings("training.epochs=1"), tmp_path / "parent")
     given = settings(f"training.parent={tmp_path / 'parent'}")
     train(graph, given, tmp_path / "whole")
@@ -73,7 +44,7 @@ def test_a_training_stopped_before_its_first_state_starts_from_its_parent_again(
     assert "parent was trained on 3 of the validation and test triples" in caplog.text
 
     class Stop:
-        def write(self, row: Row) -> None:
+        def write(self, row):
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
@@ -84,7 +55,7 @@ def test_a_training_stopped_before_its_first_state_starts_from_its_parent_again(
     assert weights(tmp_path / "parts") == weights(tmp_path / "whole")
 
 
-def test_two_trainings_do_not_share_a_folder(graph: KnowledgeGraph, tmp_path: Path) -> None:
+def test_two_trainings_do_not_share_a_folder(graph, tmp_path):
     train(graph, settings("training.epochs=1"), tmp_path / "run")
     with RunFolder.resume(tmp_path / "run"), pytest.raises(CheckpointError, match="in use"):
         train(graph, settings(), tmp_path / "run", overwrite=True)
@@ -93,23 +64,19 @@ def test_two_trainings_do_not_share_a_folder(graph: KnowledgeGraph, tmp_path: Pa
 
 # Steps this small leave every validation as the one before: patience runs out.
 STILL = (
-    "model.decoder=distmult",
-    "training.lr=1e-20",
-    "training.validate_every=1",
+    *("model.decoder=distmult", "training.lr=1e-20", "training.validate_every=1"),
     "training.epochs=6",
 )
 
 
-def goes_on(graph: KnowledgeGraph, path: Path, *options: str) -> int:
+def goes_on(graph, path, *options):
     """Epochs of a run that has gone on with other options."""
     with RunFolder.resume(path) as folder:
         resume(folder, graph, settings(*STILL, *options))
     return len(Run.open(path).history)
 
 
-def test_a_training_that_has_ended_goes_on_only_with_more_epochs_and_patience(
-    graph: KnowledgeGraph, tmp_path: Path
-) -> None:
+def test_a_training_that_has_ended_goes_on_only_with_more_epochs_and_patience(graph, tmp_path):
     run = tmp_path / "run"
     train(graph, settings(*STILL, "training.patience=2"), run)
     assert len(Run.open(run).history) == 3

@@ -1,22 +1,18 @@
-from __future__ import annotations
-
 import math
 import os
 import subprocess
 import sys
-from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 import torch
 
-from dglkgmix.config import Config
 from dglkgmix.errors import ConfigError
 from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.processes import Processes
 from dglkgmix.training import memory
 from dglkgmix.training.defaults import resolve
-from dglkgmix.training.memory import available_memory, check_memory, estimate, fitting_block, gib
+from dglkgmix.training.memory import check_memory, estimate, fitting_block, gib
 from dglkgmix.training.stages import stages
 from tests.conftest import ROOT
 
@@ -30,11 +26,11 @@ HUGE = SimpleNamespace(
 )
 
 
-def settled(graph: KnowledgeGraph, *overrides: str) -> Config:
+def settled(graph, *overrides):
     return resolve(settings(*overrides), graph)
 
 
-def test_weights_scores_and_candidates_are_counted(graph: KnowledgeGraph) -> None:
+def test_weights_scores_and_candidates_are_counted(graph):
     config = settled(graph, "model.decoder=distmult", "training.batch_size=16")
     weights, batch, encoder = estimate(stages(config)[0], HUGE)
     tables = 1_000_000 * 9 + 200 * 8
@@ -54,7 +50,7 @@ def test_weights_scores_and_candidates_are_counted(graph: KnowledgeGraph) -> Non
     assert estimate(stages(config)[0], HUGE)[1].size < 100_000
 
 
-def test_a_relation_of_rescal_is_a_matrix(graph: KnowledgeGraph) -> None:
+def test_a_relation_of_rescal_is_a_matrix(graph):
     weights = estimate(stages(settled(graph, "model.decoder=rescal"))[0], HUGE)[0]
     assert weights.size == 7 * 4 * (1_000_000 * 9 + 200 * 64)
 
@@ -70,16 +66,14 @@ def test_a_relation_of_rescal_is_a_matrix(graph: KnowledgeGraph) -> None:
         ("transe", 8),
     ],
 )
-def test_each_decoder_says_what_a_query_costs(
-    graph: KnowledgeGraph, decoder: str, largest: int
-) -> None:
+def test_each_decoder_says_what_a_query_costs(graph, decoder, largest):
     options = (f"model.decoder={decoder}", "model.filters=3", "model.kernel=2")
     batch = estimate(stages(settled(graph, *options, "training.batch_size=16"))[0], HUGE)[1]
     scores = 7 * 16 * 1_000_000 if decoder == "transe" else 2 * 2**20
     assert batch.size == 4 * (scores + 3 * 16 * largest)
 
 
-def test_an_encoder_costs_its_layers(graph: KnowledgeGraph) -> None:
+def test_an_encoder_costs_its_layers(graph):
     config = settled(graph, "model.encoder=rgcn", "model.layers=2")
     assert estimate(stages(config)[0], HUGE)[2].size == 4 * 6 * 2 * 4_000_000 * 8
 
@@ -92,9 +86,7 @@ def test_an_encoder_costs_its_layers(graph: KnowledgeGraph) -> None:
         (["training.regime=1-k", "model.encoder=rgcn", "model.layers=3"], "model.fanout"),
     ],
 )
-def test_what_cannot_fit_says_so_with_numbers_and_the_option(
-    graph: KnowledgeGraph, monkeypatch: pytest.MonkeyPatch, overrides: list[str], advice: str
-) -> None:
+def test_what_cannot_fit_says_so_with_numbers_and_the_option(graph, monkeypatch, overrides, advice):
     config = settled(graph, "model.decoder=distmult", *overrides)
     needed = sum(part.size for part in estimate(stages(config)[0], HUGE))
     monkeypatch.setattr(memory, "available_memory", lambda _: needed)
@@ -106,9 +98,7 @@ def test_what_cannot_fit_says_so_with_numbers_and_the_option(
     check_memory(config, HUGE, CPU)
 
 
-def test_blocks_shrink_to_half_of_what_is_free_and_no_further(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_blocks_shrink_to_half_of_what_is_free_and_no_further(monkeypatch):
     monkeypatch.setattr(memory, "available_memory", lambda _: 24 * 4_000_000)
     assert fitting_block(2**24, CPU) == 4_000_000
     assert fitting_block(1000, CPU) == 1000
@@ -119,14 +109,14 @@ def test_blocks_shrink_to_half_of_what_is_free_and_no_further(
     assert fitting_block(2**24, CPU) == 2**24
 
 
-def test_what_the_machine_has_left(tmp_path: Path) -> None:
+def test_what_the_machine_has_left(tmp_path):
     meminfo = tmp_path / "meminfo"
     meminfo.write_text("MemTotal: 9 kB\nMemAvailable:   2048 kB\n")
     assert memory._meminfo(meminfo) == 2048 * 1024
     assert memory._meminfo(tmp_path / "missing") is None
 
 
-def group(folder: Path, limit: str, used: int, droppable: int, version: int = 2) -> None:
+def group(folder, limit, used, droppable, version=2):
     folder.mkdir(parents=True, exist_ok=True)
     names = ("memory.max", "memory.current", "inactive_file")
     if version == 1:
@@ -136,7 +126,7 @@ def group(folder: Path, limit: str, used: int, droppable: int, version: int = 2)
     (folder / "memory.stat").write_text(f"anon 5\n{names[2]} {droppable}\n")
 
 
-def test_every_control_group_above_the_process_counts(tmp_path: Path) -> None:
+def test_every_control_group_above_the_process_counts(tmp_path):
     """Case 59: the limits of the group itself, its parent and the root, in either version."""
     membership, root = tmp_path / "cgroup", tmp_path / "fs"
     membership.write_text("7:cpu,memory:/jobs/mine\n3:cpuset:/\n0::/slice/unit:1\n")
@@ -149,7 +139,7 @@ def test_every_control_group_above_the_process_counts(tmp_path: Path) -> None:
     assert memory._control_groups(tmp_path / "missing", root) == []
 
 
-def test_the_limit_of_address_space_counts() -> None:
+def test_the_limit_of_address_space_counts():
     program = (
         "import resource, torch\n"
         "from dglkgmix.training.memory import available_memory\n"
@@ -160,29 +150,19 @@ def test_the_limit_of_address_space_counts() -> None:
     subprocess.run([sys.executable, "-c", program], check=True, cwd=ROOT)
 
 
-def test_a_training_may_be_begun_all_the_same(
-    graph: KnowledgeGraph, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_training_may_be_begun_all_the_same(graph, monkeypatch):
     monkeypatch.setattr(memory, "available_memory", lambda _: 1)
     with pytest.raises(ConfigError, match=r"runtime\.check_memory=false"):
         check_memory(settled(graph), HUGE, CPU)
     check_memory(settled(graph, "runtime.check_memory=false"), HUGE, CPU)
 
 
-def test_this_machine_tells() -> None:
-    available = available_memory(CPU)
-    assert available is not None
-    assert available > 2**20
-
-
-def test_sizes_read_well() -> None:
+def test_sizes_read_well():
     assert gib(3 * 2**30) == "3.0 GiB"
     assert gib(5 * 2**20) == "5 MiB"
 
 
-def test_processes_share_the_batch_and_a_machines_memory(
-    graph: KnowledgeGraph, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_processes_share_the_batch_and_a_machines_memory(graph, monkeypatch):
     config = settled(graph)
     (stage,) = stages(config)
     weights, batch, _ = estimate(stage, HUGE)
@@ -215,7 +195,7 @@ STAR = KnowledgeGraph.from_names([("a", "r", "z"), ("b", "r", "z"), ("c", "r", "
         (["training.regime=1-n", "training.loss=ce", "model.decoder=transe"], 8, 4),
     ],
 )
-def test_synthetic_samples_are_counted(overrides: list[str], samples: int, scores: int) -> None:
+def test_synthetic_samples_are_counted(overrides, samples, scores):
     mixup = ["strategy.name=mixup", "strategy.threshold=4", "strategy.partners=1"]
     plain = ["model.decoder=distmult", "training.batch_size=10", "pretrain.enabled=false"]
     config = settled(STAR, *plain, *overrides, *mixup)
@@ -230,9 +210,7 @@ def test_synthetic_samples_are_counted(overrides: list[str], samples: int, score
     assert len(estimate(stages(settled(STAR, *plain, *overrides))[-1], STAR)) == 3
 
 
-def test_samples_that_do_not_fit_are_refused_with_the_option(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_samples_that_do_not_fit_are_refused_with_the_option(monkeypatch):
     options = ["training.regime=1-k", "training.batch_size=1000000", "model.decoder=conve"]
     mixup = ["strategy.name=mixup", "strategy.threshold=4", "strategy.partners=2"]
     config = settled(STAR, *options, *mixup, "training.negatives=1", "pretrain.enabled=false")
@@ -266,10 +244,10 @@ print(peak() - before, *(part.size for part in estimate(steps.loop.work.stage, k
 
 @pytest.mark.long
 @pytest.mark.parametrize(("regime", "loss", "batch"), [("1-n", "ce", 128), ("1-n", "bce", 512)])
-def test_samples_take_about_as_much_as_is_said(regime: str, loss: str, batch: int) -> None:
+def test_samples_take_about_as_much_as_is_said(regime, loss, batch):
     """The growth of a process in its first steps, with samples and without."""
 
-    def measured(strategy: str) -> list[int]:
+    def measured(strategy):
         command = [sys.executable, "-c", _MEASURED, strategy, regime, loss, str(batch)]
         environment = {**os.environ, "OMP_NUM_THREADS": "1"}
         done = subprocess.run(command, capture_output=True, cwd=ROOT, env=environment, check=True)
@@ -296,7 +274,7 @@ print(peak() - before)
 
 
 @pytest.mark.long
-def test_a_softmax_over_many_entities_holds_blocks_alone() -> None:
+def test_a_softmax_over_many_entities_holds_blocks_alone():
     """Case 67: 614 million scores in 586 blocks, of which nothing large is kept."""
     done = subprocess.run(
         [sys.executable, "-c", _SOFTMAX], capture_output=True, cwd=ROOT, check=True

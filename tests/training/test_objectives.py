@@ -1,7 +1,5 @@
 """The options of a training reach its loss; what the losses compute is tested with them."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 
@@ -21,7 +19,7 @@ from dglkgmix.training.objectives import objective
         ({"loss": "ce", "label_smoothing": 0.2}, 1.3862944),
     ],
 )
-def test_scores_of_zero(options: dict[str, object], expected: float) -> None:
+def test_scores_of_zero(options, expected):
     loss = objective(TrainingConfig(**options), None, 4)
     scores, positives = torch.zeros(1, 4), Positives(torch.tensor([0]), torch.tensor([0]))
     assert float(loss.of_scores(scores, positives)) == pytest.approx(expected)
@@ -31,7 +29,7 @@ def test_scores_of_zero(options: dict[str, object], expected: float) -> None:
 
 
 @pytest.mark.parametrize("loss", ["bce", "ce"])
-def test_a_mass_that_does_not_fit_is_refused(loss: str) -> None:
+def test_a_mass_that_does_not_fit_is_refused(loss):
     training = TrainingConfig(loss=loss, label_smoothing=0.1, smoothing_mass=1.0)
     with pytest.raises(ConfigError, match="smoothing_mass"):
         objective(training, None, 5)

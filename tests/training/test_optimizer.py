@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 import torch
 from torch import nn
@@ -12,7 +10,7 @@ from dglkgmix.training.optimizer import (
 )
 
 
-def parameters(*gradients: float | None) -> list[nn.Parameter]:
+def parameters(*gradients):
     made = []
     for gradient in gradients:
         parameter = nn.Parameter(torch.zeros(1))
@@ -21,13 +19,13 @@ def parameters(*gradients: float | None) -> list[nn.Parameter]:
     return made
 
 
-def test_the_norm_is_joint_and_gradients_stay_without_a_clip() -> None:
+def test_the_norm_is_joint_and_gradients_stay_without_a_clip():
     made = parameters(3.0, None, 4.0)
     assert clip_gradients(made, 0.0).item() == 5.0
     assert [p.grad.item() for p in made if p.grad is not None] == [3.0, 4.0]
 
 
-def test_what_exceeds_the_clip_is_scaled_to_it() -> None:
+def test_what_exceeds_the_clip_is_scaled_to_it():
     made = parameters(3.0, 4.0)
     assert clip_gradients(made, 2.5).item() == 5.0
     assert [p.grad.item() for p in made] == pytest.approx([1.5, 2.0])
@@ -36,7 +34,7 @@ def test_what_exceeds_the_clip_is_scaled_to_it() -> None:
 
 
 @pytest.mark.parametrize(("name", "step"), [("adam", 0.5), ("adagrad", 0.5)])
-def test_the_first_step_is_the_rate_long(name: str, step: float) -> None:
+def test_the_first_step_is_the_rate_long(name, step):
     model = nn.Linear(1, 1, bias=False)
     start = model.weight.item()
     optimizer = build_optimizer(model, TrainingConfig(optimizer=name, lr=0.5))
@@ -54,7 +52,7 @@ def test_the_first_step_is_the_rate_long(name: str, step: float) -> None:
         ("cosine", [0.5, 0.25 * (1 + 0.5**0.5), 0.25, 0.25 * (1 - 0.5**0.5)]),
     ],
 )
-def test_the_rate_follows_its_schedule(schedule: str, rates: list[float]) -> None:
+def test_the_rate_follows_its_schedule(schedule, rates):
     model = nn.Linear(1, 1)
     training = TrainingConfig(lr=0.5, lr_decay=0.9, epochs=4, schedule=schedule)
     optimizer = build_optimizer(model, training)
@@ -67,7 +65,7 @@ def test_the_rate_follows_its_schedule(schedule: str, rates: list[float]) -> Non
     assert found == pytest.approx(rates)
 
 
-def test_frozen_parameters_are_left_out() -> None:
+def test_frozen_parameters_are_left_out():
     model = nn.Linear(2, 2)
     model.bias.requires_grad_(False)
     (group,) = build_optimizer(model, TrainingConfig(lr=0.1)).param_groups

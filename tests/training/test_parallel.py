@@ -1,11 +1,8 @@
 """Several processes train on the data of one; on the same rows they have its gradient."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections import Counter
 from functools import cache
-from typing import Any
 from unittest import mock
 
 import numpy as np
@@ -18,7 +15,6 @@ from dglkgmix.errors import ConfigError, NumericError
 from dglkgmix.evaluation import ranking
 from dglkgmix.evaluation.model_scorer import ModelScorer
 from dglkgmix.evaluation.rank_split import rank_split
-from dglkgmix.evaluation.rank_table import RankTable
 from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.models.link_predictor import LinkPredictor
 from dglkgmix.processes import ALONE, Processes
@@ -63,7 +59,7 @@ CONVE = (
 
 
 @cache
-def kg() -> KnowledgeGraph:
+def kg():
     """24 entities, 44 training triples: 14 leaves a last batch of 1 query in 1-N."""
     generator = torch.Generator().manual_seed(0)
     rows = torch.stack(
@@ -73,7 +69,7 @@ def kg() -> KnowledgeGraph:
     return KnowledgeGraph.from_arrays(rows[:44], rows[44:50], rows[50:], entities=24, relations=2)
 
 
-def begin(processes: Processes, *overrides: str) -> StageLoop:
+def begin(processes, *overrides):
     settings = [*SMALL, "model.decoder=distmult", "training.batch_size=14", *overrides]
     config = resolve(apply_overrides(Config(), settings), kg())
     (stage,) = (stage for stage in stages(config) if stage.name == MAIN)
@@ -83,7 +79,7 @@ def begin(processes: Processes, *overrides: str) -> StageLoop:
 
 @pytest.mark.parametrize("size", [2, 3])
 @pytest.mark.parametrize(("regime", "rows"), [("1-n", 57), ("1-k", 88)])
-def test_the_parts_of_an_epoch_are_the_data(regime: str, rows: int, size: int) -> None:
+def test_the_parts_of_an_epoch_are_the_data(regime, rows, size):
     loops = [begin(Processes(i, size), f"training.regime={regime}") for i in range(size)]
     parts = [list(loop.draw(3)) for loop in loops]
     queries = [
@@ -109,13 +105,13 @@ def test_the_parts_of_an_epoch_are_the_data(regime: str, rows: int, size: int) -
         assert same.double().mean() < 0.3  # 1/24 is expected of independent draws
 
 
-def gradients(processes: Processes) -> dict[str, list[Any]]:
+def gradients(processes):
     """Of the first and the last batch of an epoch of each case: its rows, losses and gradients."""
     torch.set_default_dtype(torch.float64)
     return {name: _gradients(begin(processes, PLAIN, *CASES[name])) for name in CASES}
 
 
-def _gradients(loop: StageLoop) -> list[Any]:
+def _gradients(loop):
     batches = list(loop.draw(1))
     found = []
     for batch in (batches[0], batches[-1]):
@@ -125,7 +121,7 @@ def _gradients(loop: StageLoop) -> list[Any]:
     return found
 
 
-def _losses(loop: StageLoop, batch: Any) -> tuple[list[float], list[Any]]:
+def _losses(loop, batch):
     """The figures and gradients of an epoch of this batch alone, after which no weight moves."""
     loop.draw = lambda _: iter([batch])
     loop.work.optimizer.param_groups[0]["lr"] = 0.0
@@ -135,7 +131,7 @@ def _losses(loop: StageLoop, batch: Any) -> tuple[list[float], list[Any]]:
     return figures, [p.grad.numpy().copy() for p in loop.work.model.parameters()]
 
 
-def joint(loop: StageLoop, parts: list[dict[str, Any]]) -> Any:
+def joint(loop, parts):
     """One batch of all parts' rows."""
     columns = {
         name: torch.from_numpy(np.concatenate([part[name] for part in parts])) for name in parts[0]
@@ -147,7 +143,7 @@ def joint(loop: StageLoop, parts: list[dict[str, Any]]) -> Any:
     return QueryBatches(kg(), 99).batch(rows)
 
 
-def test_two_processes_have_the_gradient_of_one_on_the_same_rows() -> None:
+def test_two_processes_have_the_gradient_of_one_on_the_same_rows():
     several = together(2, gradients)
     torch.set_default_dtype(torch.float64)
     try:
@@ -164,7 +160,7 @@ def test_two_processes_have_the_gradient_of_one_on_the_same_rows() -> None:
         torch.set_default_dtype(torch.float32)
 
 
-def trained(processes: Processes) -> tuple[list[dict[str, Any]], dict[str, bytes]]:
+def trained(processes):
     """Two epochs with dropout, batch norm and weight averaging: history, weights and statistics."""
     loop = begin(processes, *CONVE)
     rows = [dataclasses.asdict(loop.epoch()) for _ in range(2)]
@@ -177,7 +173,7 @@ def trained(processes: Processes) -> tuple[list[dict[str, Any]], dict[str, bytes
 
 
 @mock.patch.object(ranking, "RUN", 4)  # so that each process has a part of so few queries
-def ranked(processes: Processes) -> tuple[RankTable, str, str]:
+def ranked(processes):
     """A rank table; the errors of a score that is not finite in one process, and of its seed."""
     config = resolve(apply_overrides(Config(), SMALL), kg())
     model = LinkPredictor.build(config.model, kg(), seed=3).eval()
@@ -195,23 +191,23 @@ def ranked(processes: Processes) -> tuple[RankTable, str, str]:
     return table, str(infinite.value), ""
 
 
-def everything(processes: Processes) -> tuple[Any, ...]:
+def everything(processes):
     return trained(processes), ranked(processes)
 
 
 @pytest.fixture(scope="module")
-def three() -> list[tuple[Any, ...]]:
+def three():
     return together(3, everything)
 
 
-def test_all_of_them_hold_the_same_bits(three: list[tuple[Any, ...]]) -> None:
+def test_all_of_them_hold_the_same_bits(three):
     rows, weights = three[0][0]
     assert all(found[0] == (rows, weights) for found in three)
     assert rows[0]["positives"] >= 88
     assert rows[1]["loss"] < rows[0]["loss"]
 
 
-def test_the_same_ranks_come_out(three: list[tuple[Any, ...]]) -> None:
+def test_the_same_ranks_come_out(three):
     expected = ranked(ALONE)[0]
     for found in (found[1][0] for found in three):
         same, columns = found.table.drop_columns(["score"]), expected.table
@@ -219,16 +215,12 @@ def test_the_same_ranks_come_out(three: list[tuple[Any, ...]]) -> None:
         np.testing.assert_allclose(found["score"], expected["score"], rtol=1e-5, atol=1e-6)
 
 
-def test_a_score_that_is_not_finite_in_one_process_is_an_error_in_all(
-    three: list[tuple[Any, ...]],
-) -> None:
+def test_a_score_that_is_not_finite_in_one_process_is_an_error_in_all(three):
     (said,) = {found[1][1] for found in three}
     assert "no rank can be told from scores that are not finite" in said
 
 
-def test_processes_that_were_given_other_settings_are_refused(
-    three: list[tuple[Any, ...]],
-) -> None:
+def test_processes_that_were_given_other_settings_are_refused(three):
     (said,) = {found[1][2] for found in three}
     assert said.startswith("the processes do not train on the same triples with the same")
     assert ranked(ALONE)[2] == ""
@@ -242,12 +234,12 @@ def test_processes_that_were_given_other_settings_are_refused(
         {"RANK": "0", "WORLD_SIZE": "1", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "1"},
     ],
 )
-def test_without_others_a_process_is_alone(environment: dict[str, str]) -> None:
+def test_without_others_a_process_is_alone(environment):
     with joined(environment) as processes:
         assert processes is ALONE
 
 
-def test_each_process_has_a_gpu_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_process_has_a_gpu_of_its_own(monkeypatch):
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
     two = Processes(0, 2, neighbours=2)
     check_devices(torch.device("cpu"), Processes(0, 9, neighbours=9))

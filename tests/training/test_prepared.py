@@ -1,22 +1,17 @@
 """Batches with what a strategy adds."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 
 from dglkgmix.config import StrategyConfig, TrainingConfig
 from dglkgmix.config.classes import find
-from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.sampling.negatives import TripleBatches
 from dglkgmix.sampling.queries import QueryBatches
 from dglkgmix.sampling.seeds import generator
-from dglkgmix.training.prepared import PreparedBatch, candidates, prepare
+from dglkgmix.training.prepared import candidates, prepare
 
 
-def prepared(
-    kg: KnowledgeGraph, name: str, training: TrainingConfig, **options: object
-) -> PreparedBatch:
+def prepared(kg, name, training, **options):
     strategy = find("strategy", name)(kg, StrategyConfig(name=name, **options), training)
     strategy.start_epoch(1, 0)
     batches = QueryBatches(kg, 7) if training.regime == "1-n" else TripleBatches(kg, 7, 4)
@@ -26,14 +21,14 @@ def prepared(
 ONE_TO_N, ONE_TO_K = TrainingConfig(), TrainingConfig(regime="1-k")
 
 
-def test_plain_training_adds_nothing(graph) -> None:
+def test_plain_training_adds_nothing(graph):
     item = prepared(graph, "standard", ONE_TO_N)
     assert (item.weights, item.synthetic, item.offsets, item.scale) == (None, None, None, 1.0)
     assert torch.equal(item.hidden_edges, item.batch.edges)
 
 
 @pytest.mark.parametrize("loss", ["bce", "ce"])
-def test_terms_that_mean_divides_by(graph, loss: str) -> None:
+def test_terms_that_mean_divides_by(graph, loss):
     for regime in ("1-n", "1-k"):
         training = TrainingConfig(regime=regime, loss=loss, reduction="mean")
         item = prepared(graph, "standard", training)
@@ -43,7 +38,7 @@ def test_terms_that_mean_divides_by(graph, loss: str) -> None:
         assert item.terms == expected
 
 
-def test_synthetic_samples_belong_to_the_positives(graph) -> None:
+def test_synthetic_samples_belong_to_the_positives(graph):
     for training in (ONE_TO_N, ONE_TO_K):
         item = prepared(graph, "mixup", training)
         chosen = item.batch.edges[item.synthetic.positions]
@@ -51,14 +46,14 @@ def test_synthetic_samples_belong_to_the_positives(graph) -> None:
         assert torch.equal(item.synthetic.first[:, 2], item.batch.tails[item.synthetic.positions])
 
 
-def test_partners_are_hidden_as_well(graph) -> None:
+def test_partners_are_hidden_as_well(graph):
     """Their tail is what the mixed query asks for."""
     item = prepared(graph, "mixup", ONE_TO_K)
     expected = {*item.batch.edges.tolist(), *item.synthetic.partners.tolist()}
     assert set(item.hidden_edges.tolist()) == expected
 
 
-def test_entities_that_are_needed(graph) -> None:
+def test_entities_that_are_needed(graph):
     assert prepared(graph, "mixup", ONE_TO_N).nodes() is None
     item = prepared(graph, "mixup", ONE_TO_K)
     batch = item.batch
@@ -66,7 +61,7 @@ def test_entities_that_are_needed(graph) -> None:
     assert item.nodes().tolist() == sorted({int(i) for part in used for i in part})
 
 
-def test_offsets_follow_the_regime(graph) -> None:
+def test_offsets_follow_the_regime(graph):
     sparse = prepared(graph, "logit-adjustment", TrainingConfig(loss="ce"))
     relations = sparse.batch.relations[sparse.offsets.rows]
     degrees = graph.degrees.tail_relation(sparse.offsets.tails, relations)
@@ -77,14 +72,14 @@ def test_offsets_follow_the_regime(graph) -> None:
     torch.testing.assert_close(dense.offsets, torch.log1p(degrees.float()))
 
 
-def test_candidates_begin_with_the_tail(graph) -> None:
+def test_candidates_begin_with_the_tail(graph):
     batch = prepared(graph, "standard", ONE_TO_K).batch
     ids = candidates(batch)
     assert torch.equal(ids[:, 0], batch.tails)
     assert torch.equal(ids[:, 1:], batch.negatives)
 
 
-def test_moving_leaves_edges_where_strategies_look_them_up(graph) -> None:
+def test_moving_leaves_edges_where_strategies_look_them_up(graph):
     for name, training in (
         ("mixup", ONE_TO_K),
         ("reweight", ONE_TO_N),

@@ -1,23 +1,21 @@
-from __future__ import annotations
-
 import io
 
 from dglkgmix.runs.history import Row
 from dglkgmix.training.progress import BarProgress, LineProgress, Progress, make_progress
 
 
-def row(epoch: int, mrr: float | None = None, samples: int = 0, goal: float | None = None) -> Row:
+def row(epoch, mrr=None, samples=0, goal=None):
     losses = (12.345, 10.0, 2.345)
     goal = mrr if goal is None else goal
     return Row("train", epoch, *losses, samples, 1000, 4, 1e-3, 1.0, 1.0, 0.5, mrr, 0, goal)
 
 
 class Terminal(io.StringIO):
-    def isatty(self) -> bool:
+    def isatty(self):
         return True
 
 
-def run(progress: Progress, rows: list[Row]) -> None:
+def run(progress, rows):
     progress.start_stage("train", 1, 3, 4)
     for item in rows:
         for _ in range(4):
@@ -26,7 +24,7 @@ def run(progress: Progress, rows: list[Row]) -> None:
     progress.end_stage()
 
 
-def test_lines_tell_epoch_losses_speed_mrr_and_time_left() -> None:
+def test_lines_tell_epoch_losses_speed_mrr_and_time_left():
     stream = io.StringIO()
     run(LineProgress(stream, interval=0), [row(1), row(2, 0.25, 500), row(3, 0.5, goal=0.125)])
     first, second, third = stream.getvalue().splitlines()
@@ -43,7 +41,7 @@ def test_lines_tell_epoch_losses_speed_mrr_and_time_left() -> None:
     assert "\x1b" not in stream.getvalue()
 
 
-def test_fast_epochs_share_lines_but_validations_and_the_last_one_show() -> None:
+def test_fast_epochs_share_lines_but_validations_and_the_last_one_show():
     stream = io.StringIO()
     rows = [row(1), row(2), row(3)]
     run(LineProgress(stream, interval=1000), rows)
@@ -53,7 +51,7 @@ def test_fast_epochs_share_lines_but_validations_and_the_last_one_show() -> None
     assert [line.split()[1] for line in stream.getvalue().splitlines()] == ["1/3", "2/3", "3/3"]
 
 
-def test_a_bar_shows_the_same_on_a_terminal() -> None:
+def test_a_bar_shows_the_same_on_a_terminal():
     stream = Terminal()
     run(BarProgress(stream), [row(1), row(2, 0.25), row(3)])
     text = stream.getvalue()
@@ -63,7 +61,7 @@ def test_a_bar_shows_the_same_on_a_terminal() -> None:
     assert "2,000 triples/s" in text
 
 
-def test_a_resumed_bar_starts_where_it_was() -> None:
+def test_a_resumed_bar_starts_where_it_was():
     stream = Terminal()
     progress = BarProgress(stream)
     progress.start_stage("train", 3, 4, 10)
@@ -72,7 +70,7 @@ def test_a_resumed_bar_starts_where_it_was() -> None:
     assert " 50%" in stream.getvalue()
 
 
-def test_ending_twice_or_before_a_start_is_harmless() -> None:
+def test_ending_twice_or_before_a_start_is_harmless():
     progress = BarProgress(Terminal())
     progress.end_stage()
     progress.start_stage("train", 1, 1, 1)
@@ -80,7 +78,7 @@ def test_ending_twice_or_before_a_start_is_harmless() -> None:
     progress.end_stage()
 
 
-def test_the_stream_decides_and_quiet_says_nothing() -> None:
+def test_the_stream_decides_and_quiet_says_nothing():
     assert isinstance(make_progress(stream=Terminal()), BarProgress)
     assert isinstance(make_progress(stream=io.StringIO()), LineProgress)
     silent = make_progress(quiet=True)
@@ -89,7 +87,7 @@ def test_the_stream_decides_and_quiet_says_nothing() -> None:
     silent.message("not shown")
 
 
-def test_messages_go_to_the_stream() -> None:
+def test_messages_go_to_the_stream():
     for stream, kind in ((io.StringIO(), LineProgress), (Terminal(), BarProgress)):
         kind(stream).message("hello")
         assert "hello" in stream.getvalue()

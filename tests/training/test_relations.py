@@ -1,10 +1,7 @@
 """Relation prediction against the plain formula, in one block and in several."""
 
-from __future__ import annotations
-
 import pytest
 import torch
-from torch import Tensor
 
 from dglkgmix.config import ModelConfig
 from dglkgmix.config.classes import DECODERS, find
@@ -20,7 +17,7 @@ ABLE = [name for name in DECODERS if find("decoder", name).predicts_relations]
 able = pytest.mark.parametrize("name", ABLE)
 
 
-def inputs(name: str) -> tuple[torch.nn.Module, list[Tensor]]:
+def inputs(name):
     torch.manual_seed(0)
     decoder = build_decoder(ModelConfig(decoder=name, **OPTIONS)).double()
     shapes = ((P, D), (P, D), (R, decoder.relation_dim))
@@ -28,7 +25,7 @@ def inputs(name: str) -> tuple[torch.nn.Module, list[Tensor]]:
 
 
 @able
-def test_it_is_the_cross_entropy_of_the_relation(name: str) -> None:
+def test_it_is_the_cross_entropy_of_the_relation(name):
     """Each triple with each relation, scored on its own as an evaluation does."""
     decoder, (heads, tails, table) = inputs(name)
     decoder.eval()
@@ -44,19 +41,17 @@ def test_it_is_the_cross_entropy_of_the_relation(name: str) -> None:
 
 @able
 @pytest.mark.parametrize("block", [2**22, 2 * D * D])
-def test_gradients_in_one_block_and_in_several(
-    monkeypatch: pytest.MonkeyPatch, name: str, block: int
-) -> None:
+def test_gradients_in_one_block_and_in_several(monkeypatch, name, block):
     monkeypatch.setattr(module, "_BLOCK", block)
     decoder, (heads, tails, table) = inputs(name)
 
-    def loss(*given: Tensor) -> Tensor:
+    def loss(*given):
         return relation_prediction(decoder, given[0], given[1], OWN, given[2])
 
     assert torch.autograd.gradcheck(loss, (heads, tails, table))
 
 
-def test_no_triples_cost_nothing() -> None:
+def test_no_triples_cost_nothing():
     decoder, (heads, tails, table) = inputs("distmult")
     loss = relation_prediction(decoder, heads[:0], tails[:0], OWN[:0], table)
     loss.backward()
@@ -64,7 +59,7 @@ def test_no_triples_cost_nothing() -> None:
 
 
 @pytest.mark.parametrize("name", sorted(set(DECODERS) - set(ABLE)))
-def test_other_decoders_refuse(name: str) -> None:
+def test_other_decoders_refuse(name):
     decoder = build_decoder(ModelConfig(decoder=name, entity_dim=8, relation_dim=8))
     with pytest.raises(ConfigError, match="no product with all relations"):
         decoder.relation_query(torch.zeros(1, 8), torch.zeros(1, 8))

@@ -1,7 +1,4 @@
-from __future__ import annotations
-
 import math
-from pathlib import Path
 
 import pytest
 import torch
@@ -21,16 +18,14 @@ from dglkgmix.training.stages import stages
 from .conftest import settings
 
 
-def begin(graph: KnowledgeGraph, *overrides: str, seed: int = 5) -> StageLoop:
+def begin(graph, *overrides, seed=5):
     config = resolve(settings(*overrides), graph)
     (stage,) = stages(config)
     work = StageState(stage, LinkPredictor.build(stage.model, graph, seed=0))
     return StageLoop(graph, work, config.runtime, seed=seed, progress=Progress())
 
 
-def test_a_queries_remainder_and_batches_of_one_are_trained_on(
-    graph: KnowledgeGraph, tmp_path: Path
-) -> None:
+def test_a_queries_remainder_and_batches_of_one_are_trained_on(graph, tmp_path):
     queries = len(graph.train_index.heads)
     for size in (1, queries - 1, queries):
         config = settings(f"training.batch_size={size}", "training.epochs=1")
@@ -48,21 +43,19 @@ REGIMES = {
 
 
 @pytest.mark.parametrize("regime", REGIMES)
-def test_the_number_of_batches_is_known_before_they_are_drawn(
-    graph: KnowledgeGraph, regime: str
-) -> None:
+def test_the_number_of_batches_is_known_before_they_are_drawn(graph, regime):
     """Over-sampling adds triples in 1-K; a bar and an estimate count on it."""
     loop = begin(graph, *REGIMES[regime], "strategy.name=oversample", "training.batch_size=5")
     assert loop.epoch().batches == len(loop)
 
 
-def test_validation_follows_its_schedule(graph: KnowledgeGraph) -> None:
+def test_validation_follows_its_schedule(graph):
     loop = begin(graph, "training.validate_every=2")
     validated = [loop.epoch().valid_mrr is not None for _ in range(5)]
     assert validated == [False, True, False, True, False]
 
 
-def test_what_an_epoch_draws_follows_from_its_number_alone(graph: KnowledgeGraph) -> None:
+def test_what_an_epoch_draws_follows_from_its_number_alone(graph):
     """A loop that starts at epoch 3 draws what one that came there draws."""
     for overrides in ((), ("training.regime=1-k", "strategy.name=mixup", "pretrain.enabled=false")):
         first, second = begin(graph, *overrides), begin(graph, *overrides)
@@ -78,9 +71,7 @@ def test_what_an_epoch_draws_follows_from_its_number_alone(graph: KnowledgeGraph
 
 
 @pytest.mark.parametrize("regime", REGIMES)
-def test_batch_norm_is_refreshed_over_everything_that_is_trained_on(
-    graph: KnowledgeGraph, regime: str
-) -> None:
+def test_batch_norm_is_refreshed_over_everything_that_is_trained_on(graph, regime):
     loop = begin(graph, *REGIMES[regime])
     queries = torch.cat(list(loop._training_queries()), 1)
     found = sorted(map(tuple, queries.T.tolist()))
@@ -89,7 +80,7 @@ def test_batch_norm_is_refreshed_over_everything_that_is_trained_on(
     assert queries.T.tolist() != sorted(queries.T.tolist())
 
 
-def test_ranks_that_steer_are_filtered_by_train_and_valid(graph: KnowledgeGraph) -> None:
+def test_ranks_that_steer_are_filtered_by_train_and_valid(graph):
     """Against ranks by hand, from the scores of a model that is asked one query at a time.
 
     Test triples, which answer the same queries here, stay among the rivals.
@@ -115,7 +106,7 @@ def test_ranks_that_steer_are_filtered_by_train_and_valid(graph: KnowledgeGraph)
     assert found.tolist() == reciprocal
 
 
-def test_bf16_trains_close_to_fp32(graph: KnowledgeGraph) -> None:
+def test_bf16_trains_close_to_fp32(graph):
     losses = []
     for precision in ("fp32", "bf16"):
         loop = begin(graph, f"runtime.precision={precision}")
@@ -125,7 +116,7 @@ def test_bf16_trains_close_to_fp32(graph: KnowledgeGraph) -> None:
     assert math.isclose(losses[0], losses[1], rel_tol=0.02)
 
 
-def test_a_goal_is_the_mean_over_the_queries_of_its_bins() -> None:
+def test_a_goal_is_the_mean_over_the_queries_of_its_bins():
     """Tails 0, 1, 2 have degrees 10, 1, 0; their head 13 has none, three times."""
     train = [(i, 0, 0) for i in range(3, 13)] + [(3, 0, 1)]
     valid = [(13, 0, 0), (13, 0, 1), (13, 0, 2)]
@@ -133,7 +124,7 @@ def test_a_goal_is_the_mean_over_the_queries_of_its_bins() -> None:
     queries = evaluation_queries(kg, "valid")
     reciprocal = torch.tensor([1.0, 0.5, 0.25, 0.2, 0.1, 0.05], dtype=torch.float64)
 
-    def goal(select: str) -> float:
+    def goal(select):
         return float(reciprocal @ goal_weights(select, kg, queries))
 
     zero = (0.25 + 0.2 + 0.1 + 0.05) / 4

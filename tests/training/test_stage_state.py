@@ -1,13 +1,9 @@
-from __future__ import annotations
-
 import json
-from pathlib import Path
 
 import pytest
 import torch
 
 from dglkgmix.errors import CheckpointError
-from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.models.link_predictor import LinkPredictor
 from dglkgmix.runs.checkpoint import pack, unpack
 from dglkgmix.training.defaults import resolve
@@ -17,12 +13,12 @@ from dglkgmix.training.stages import stages
 from .conftest import settings
 
 
-def begin(graph: KnowledgeGraph, *overrides: str) -> StageState:
+def begin(graph, *overrides):
     (stage,) = stages(resolve(settings("model.decoder=distmult", *overrides), graph))
     return StageState(stage, LinkPredictor.build(stage.model, graph, seed=0))
 
 
-def step(work: StageState) -> None:
+def step(work):
     """One epoch of a single step."""
     work.optimizer.zero_grad()
     work.model.encoder.entity_table.square().sum().backward()
@@ -30,7 +26,7 @@ def step(work: StageState) -> None:
     work.end_epoch()
 
 
-def test_it_is_over_when_epochs_or_patience_are(graph: KnowledgeGraph) -> None:
+def test_it_is_over_when_epochs_or_patience_are(graph):
     work = begin(graph, "training.epochs=2")
     step(work)
     assert not work.over
@@ -43,7 +39,7 @@ def test_it_is_over_when_epochs_or_patience_are(graph: KnowledgeGraph) -> None:
     assert work.over
 
 
-def test_news_is_what_has_not_been_validated(graph: KnowledgeGraph) -> None:
+def test_news_is_what_has_not_been_validated(graph):
     work = begin(graph, "swa.enabled=true", "swa.start=3", "swa.every=2")
     assert not work.has_news
     step(work)
@@ -60,7 +56,7 @@ def test_news_is_what_has_not_been_validated(graph: KnowledgeGraph) -> None:
     assert seen == [(2, 0, True), (3, 0, True), (4, 1, True), (5, 1, False), (6, 2, True)]
 
 
-def test_the_selection_is_the_best_or_a_better_last_one(graph: KnowledgeGraph) -> None:
+def test_the_selection_is_the_best_or_a_better_last_one(graph):
     work = begin(graph)
     step(work)
     work.record(0.5)
@@ -74,7 +70,7 @@ def test_the_selection_is_the_best_or_a_better_last_one(graph: KnowledgeGraph) -
         assert torch.equal(table, best) == (epoch == 1)
 
 
-def test_a_beginning_average_starts_the_competition_again(graph: KnowledgeGraph) -> None:
+def test_a_beginning_average_starts_the_competition_again(graph):
     work = begin(graph, "swa.enabled=true", "swa.start=2", "swa.every=1")
     step(work)
     work.record(0.9)
@@ -88,7 +84,7 @@ def test_a_beginning_average_starts_the_competition_again(graph: KnowledgeGraph)
     assert work.select(None).epoch == 3
 
 
-def test_a_saved_state_goes_on_to_the_same_bits(graph: KnowledgeGraph, tmp_path: Path) -> None:
+def test_a_saved_state_goes_on_to_the_same_bits(graph, tmp_path):
     options = ("swa.enabled=true", "swa.start=2", "swa.every=1", "training.lr_decay=0.5")
     one = begin(graph, *options)
     for value in (0.1, 0.3, 0.2):
@@ -104,7 +100,7 @@ def test_a_saved_state_goes_on_to_the_same_bits(graph: KnowledgeGraph, tmp_path:
     assert (tmp_path / "one").read_bytes() == (tmp_path / "other").read_bytes()
 
 
-def test_a_plateau_lowers_the_rate(graph: KnowledgeGraph) -> None:
+def test_a_plateau_lowers_the_rate(graph):
     """After each second validation without a new best; what averages has a rate of its own."""
     plateau = ("training.schedule=plateau", "training.lr_patience=2", "training.lr=0.8")
     work = begin(graph, *plateau, "swa.enabled=true", "swa.start=9", "swa.every=1")
@@ -122,14 +118,14 @@ def test_a_plateau_lowers_the_rate(graph: KnowledgeGraph) -> None:
 
 
 @pytest.mark.parametrize("lost", ["epoch", "model", "optimizer", "decay", "stopping", "best"])
-def test_a_state_that_lacks_something_is_refused(graph: KnowledgeGraph, lost: str) -> None:
+def test_a_state_that_lacks_something_is_refused(graph, lost):
     state = begin(graph).state()
     del state[lost]
     with pytest.raises(CheckpointError, match="here: not the state of this training"):
         begin(graph).load(state, "here")
 
 
-def test_a_state_of_another_model_is_refused(graph: KnowledgeGraph) -> None:
+def test_a_state_of_another_model_is_refused(graph):
     state = begin(graph, "model.entity_dim=6").state()
     with pytest.raises(CheckpointError, match=r"^here does not fit the model"):
         begin(graph).load(state, "here")
@@ -144,9 +140,7 @@ def test_a_state_of_another_model_is_refused(graph: KnowledgeGraph) -> None:
         (0, [0.5, 0.4, 0.3, 0.2], [True, False, False, False], None),
     ],
 )
-def test_the_highest_validation_is_best_and_patience_ends_after_it(
-    patience: int, values: list[float], best: list[bool], over: int | None
-) -> None:
+def test_the_highest_validation_is_best_and_patience_ends_after_it(patience, values, best, over):
     stopping, found, ends = EarlyStopping(patience), [], []
     for epoch, value in enumerate(values, 1):
         found.append(stopping.update(epoch, value))

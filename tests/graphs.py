@@ -1,0 +1,17 @@
+"""Random triples and graphs that several rooms' tests use."""
+
+import torch
+
+from dglkgmix.kg.graph import KnowledgeGraph
+
+
+def random_rows(entities, relations, count, seed=0):
+    """Triples (count, 3); some may be there more than once."""
+    chance = torch.Generator().manual_seed(seed)
+    sizes = (entities, relations, entities)
+    return torch.stack([torch.randint(size, (count,), generator=chance) for size in sizes], 1)
+
+
+def random_graph(entities, relations, count):
+    rows = random_rows(entities, relations, count)
+    return KnowledgeGraph.from_arrays(rows, entities=entities, relations=relations)
