@@ -6,13 +6,12 @@ from typing import Any
 
 from dglkgmix.config.classes import find
 
-# Options that are "auto" by default: the paper's value and that of Lacroix et al.; measured in
-# docs/results.md, "The default model".
+# Options that are "auto" by default: the paper's value and that of Lacroix et al. Their N3 penalty
+# depends on the graph, see dglkgmix.training.defaults.
 VALUES: dict[str, tuple[Any, Any]] = {
     "loss": ("bce", "ce"),
     "optimizer": ("adam", "adagrad"),
     "label_smoothing": (0.1, 0.0),
-    "n3": (0.0, 0.02),
     "input_dropout": (0.2, 0.0),
 }
 

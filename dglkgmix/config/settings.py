@@ -9,6 +9,7 @@ from typing import Any, Generic
 from typing_extensions import Never
 
 from dglkgmix.config import classes
+from dglkgmix.config.base import settled
 from dglkgmix.config.option import Option, declared
 from dglkgmix.config.tables import (
     DataConfig,
@@ -38,7 +39,8 @@ class Config(Generic[Open]):
     def sigmoid_is_probability(self) -> bool:
         """Whether σ(score) is one: not after softmax cross-entropy, nor of distances (method)."""
         decoder = classes.find("decoder", self.model.decoder)
-        return self.training.loss == "bce" and bool(decoder.sigmoid_is_probability)
+        loss = settled(self, "loss", self.training.loss)
+        return bool(loss == "bce" and decoder.sigmoid_is_probability)
 
     def items(self) -> Iterator[tuple[Option, Any]]:
         """Every option with its value, in the order of the file; the user's classes' included."""

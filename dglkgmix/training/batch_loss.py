@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import torch
 from torch import Tensor
+from typing_extensions import Never
 
 from dglkgmix.config import TrainingConfig
 from dglkgmix.errors import ConfigError

@@ -36,7 +36,9 @@ def resolve(config: Config, kg: KnowledgeGraph) -> Settled:
     Resolving a resolved configuration changes nothing.
     """
     decoder, model = find("decoder", config.model.decoder), config.model
-    dim: int = _settle(model.entity_dim, entity_dim(kg, softmax=with_softmax(config)))
+    dim: int = _settle(
+        model.entity_dim, entity_dim(kg.num_edges, kg.num_entities, softmax=with_softmax(config))
+    )
     averaged = find("strategy", config.strategy.name).averaged
     runtime, device = config.runtime, pick_device(config.runtime.device)
     resolved = dataclasses.replace(
@@ -62,16 +64,16 @@ def resolve(config: Config, kg: KnowledgeGraph) -> Settled:
     return cast(Settled, resolved)
 
 
-def entity_dim(kg: KnowledgeGraph, *, softmax: bool) -> int:
+def entity_dim(num_edges: int, num_entities: int, *, softmax: bool) -> int:
     """A dimension that M edges can fill: 200 as in the paper from CoDEx-S's size up.
 
     More where the N3 penalty keeps vectors from fitting every triple, and memory allows it.
     """
     if softmax:
-        return 512 if kg.num_edges >= _SMALL and kg.num_entities < _MANY else 256
-    if kg.num_edges < 5_000:
+        return 512 if num_edges >= _SMALL and num_entities < _MANY else 256
+    if num_edges < 5_000:
         return 72
-    return 128 if kg.num_edges < _SMALL else 200
+    return 128 if num_edges < _SMALL else 200
 
 
 def epochs(num_edges: int, decoder: type[Decoder]) -> int:
@@ -98,6 +100,11 @@ def learning_rate(
     if optimizer == "adagrad":
         return 0.1 if softmax else 0.01
     return 0.003 if num_edges < _SMALL or decoder.long_vectors else 0.001
+
+
+def n3(num_edges: int) -> float:
+    """Weight of the N3 penalty, chosen on validation (docs/results.md, "The default model")."""
+    return 0.05 if num_edges < _SMALL else 0.02
 
 
 def batch_size(regime: str, whole_graph: bool, size: int) -> int:
@@ -133,6 +140,7 @@ def _training(training: TrainingConfig, config: Config, kg: KnowledgeGraph) -> T
     whole_graph = find("encoder", config.model.encoder).passes_whole_graph
     decoder = find("decoder", config.model.decoder)
     most = epochs(kg.num_edges, decoder)
+    softmax = with_softmax(config)
     base = {
         name: settled(config, name, getattr(training, name))
         for name in VALUES
@@ -141,12 +149,12 @@ def _training(training: TrainingConfig, config: Config, kg: KnowledgeGraph) -> T
     training = dataclasses.replace(training, **base)
     return dataclasses.replace(
         training,
+        n3=_settle(training.n3, n3(kg.num_edges) if softmax else 0.0),
         epochs=_settle(training.epochs, after_parent(most) if training.parent else most),
         batch_size=_settle(training.batch_size, batch_size(training.regime, whole_graph, size)),
         lr_decay=_settle(training.lr_decay, 0.5 if training.schedule == "plateau" else 1.0),
         lr=_settle(
-            training.lr,
-            learning_rate(training.optimizer, kg.num_edges, decoder, softmax=with_softmax(config)),
+            training.lr, learning_rate(training.optimizer, kg.num_edges, decoder, softmax=softmax)
         ),
         smoothing_mass=_settle(training.smoothing_mass, training.label_smoothing),
         negatives=_settle(training.negatives, max(1, min(100, kg.num_entities - 1))),

@@ -18,6 +18,7 @@ GRAPH = SimpleNamespace(
 SETTLED = [
     "training.batch_size=8",
     "training.smoothing_mass=0.1",
+    "training.label_smoothing=0.1",
     "pretrain.enabled=false",
     "training.negatives=9",
 ]
@@ -73,10 +74,10 @@ def test_absurd_values_are_refused_by_name(override: str, message: str) -> None:
 @pytest.mark.parametrize(
     ("overrides", "message"),
     [
-        (["strategy.name=logit-adjustment"], 'needs training.loss "ce"'),
+        (["strategy.name=logit-adjustment", "training.loss=bce"], 'needs training.loss "ce"'),
         (["strategy.fixed_lambda=0.2", "strategy.lambda_range=half"], "lies outside lambda_range"),
         (
-            ["model.entity_dim=8", "model.relation_dim=4"],
+            ["model.decoder=conve", "model.entity_dim=8", "model.relation_dim=4"],
             "conve takes no other",
         ),
         (["pretrain.run=x", "pretrain.enabled=false"], "pretrain.run names a run"),
@@ -85,16 +86,25 @@ def test_absurd_values_are_refused_by_name(override: str, message: str) -> None:
         (["strategy.draws=3", "strategy.partners=2"], "draws 3 exceeds strategy.partners 2"),
         (["model.fanout=3"], "model.fanout samples neighbours"),
         (
-            ["training.relation_prediction=0.1"],
+            ["model.decoder=conve", "training.relation_prediction=0.1"],
             'on 0.1: .*"conve" are no product .*: tucker, distmult, complex, rescal',
         ),
         (
             ["model.decoder=transe", "pretrain.relation_prediction=1"],
             'pretrain.relation_prediction 1.0: .*"transe" are no product',
         ),
-        (["training.loss=ce", "training.smoothing_mass=1"], 'training.loss "ce" spreads ε itself'),
-        (["pretrain.loss=ce", "pretrain.smoothing_mass=1"], 'pretrain.loss "ce" spreads ε itself'),
-        (["pretrain.loss=ce", "training.smoothing_mass=1"], 'pretrain.loss "ce" spreads ε itself'),
+        (
+            ["model.decoder=conve", "training.loss=ce", "training.smoothing_mass=1"],
+            'training.loss "ce" spreads ε itself',
+        ),
+        (
+            ["model.decoder=conve", "pretrain.loss=ce", "pretrain.smoothing_mass=1"],
+            'pretrain.loss "ce" spreads ε itself',
+        ),
+        (
+            ["model.decoder=conve", "pretrain.loss=ce", "training.smoothing_mass=1"],
+            'pretrain.loss "ce" spreads ε itself',
+        ),
     ],
 )
 def test_options_that_do_not_go_together_are_refused(overrides: list[str], message: str) -> None:
@@ -110,7 +120,7 @@ def test_options_that_do_not_go_together_are_refused(overrides: list[str], messa
         ["model.decoder=tucker", "model.entity_dim=8", "model.relation_dim=4"],
         ["model.decoder=complex", "training.relation_prediction=0.1", "training.select=zero,low=3"],
         ["model.edge_dropout=1", "model.encoder=rgcn", "model.fanout=3"],
-        ["training.loss=ce", "training.smoothing_mass=0.1"],
+        ["training.loss=ce", "training.smoothing_mass=0.1", "training.label_smoothing=0.1"],
         ["training.loss=ce", "training.smoothing_mass=1", "training.label_smoothing=0"],
         ["strategy.threshold=0"],
     ],

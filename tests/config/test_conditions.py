@@ -52,4 +52,5 @@ def test_smoothing_of_both_stages_apart() -> None:
     assert idle(config(*MIXUP, *plain), "pretrain.smoothing_mass") is None
     own = config(*MIXUP, *plain, "pretrain.smoothing_mass=0.5")
     assert "not smoothed" in str(idle(own, "training.smoothing_mass"))
-    assert idle(config(), "training.smoothing_mass") is None
+    assert idle(config("model.decoder=conve"), "training.smoothing_mass") is None
+    assert "not smoothed" in str(idle(config(), "training.smoothing_mass"))

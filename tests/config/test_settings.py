@@ -39,9 +39,14 @@ def test_what_a_decoder_says_of_its_probabilities() -> None:
 
     said = [
         apply_overrides(Config(), overrides).sigmoid_is_probability
-        for overrides in ([], ["training.loss=ce"], ["model.decoder=transe"])
+        for overrides in (
+            ["model.decoder=conve"],
+            ["training.loss=ce"],
+            [],
+            ["model.decoder=transe"],
+        )
     ]
-    assert said == [True, False, False]
+    assert said == [True, False, False, False]
 
 
 def test_every_package_class_is_found() -> None:

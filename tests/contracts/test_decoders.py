@@ -13,7 +13,9 @@ from dglkgmix.models.registry import build_decoder
 from tests.graphs import random_graph
 
 E, R, D = 9, 5, 12
-OPTIONS = ModelConfig(entity_dim=D, relation_dim=D, bias=True, filters=4, bases=3, height=4)
+OPTIONS = ModelConfig(
+    input_dropout=0.2, entity_dim=D, relation_dim=D, bias=True, filters=4, bases=3, height=4
+)
 
 
 KG = random_graph(E, R, 40)

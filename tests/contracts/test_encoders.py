@@ -15,7 +15,9 @@ from dglkgmix.models.registry import build_decoder, build_encoder
 from tests.graphs import random_rows
 
 E, R, D = 11, 3, 12
-OPTIONS = ModelConfig(decoder="tucker", entity_dim=D, relation_dim=5, bases=3, layers=2, bias=True)
+OPTIONS = ModelConfig(
+    input_dropout=0.2, decoder="tucker", entity_dim=D, relation_dim=5, bases=3, layers=2, bias=True
+)
 CASES = {
     "lookup": {"encoder": "lookup"},
     "rgcn-basis": {"encoder": "rgcn"},

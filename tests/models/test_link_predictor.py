@@ -11,7 +11,9 @@ from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.models.link_predictor import LinkPredictor
 
 KG = KnowledgeGraph.from_arrays([(0, 0, 1), (1, 0, 2), (2, 1, 3), (3, 1, 0)])
-OPTIONS = ModelConfig(decoder="distmult", entity_dim=4, relation_dim=4, bias=True, bases=2)
+OPTIONS = ModelConfig(
+    input_dropout=0.2, decoder="distmult", entity_dim=4, relation_dim=4, bias=True, bases=2
+)
 HEADS, RELATIONS = torch.tensor([0, 1, 3]), torch.tensor([3, 0, 3])
 
 

@@ -18,7 +18,7 @@ from dglkgmix.models.rgcn import RGCN
 from dglkgmix.models.transe import TransE
 from dglkgmix.models.tucker import TuckER
 
-OPTIONS = ModelConfig(entity_dim=12, relation_dim=12, bias=False, bases=2)
+OPTIONS = ModelConfig(input_dropout=0.2, entity_dim=12, relation_dim=12, bias=False, bases=2)
 KG = KnowledgeGraph.from_arrays([(0, 0, 1), (1, 0, 2)])
 
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import torch
 
-from dglkgmix.config import StrategyConfig, TrainingConfig
+from dglkgmix.config import StrategyConfig
 from dglkgmix.strategies.base import Strategy, SyntheticBatch
+from tests.settings import settled_training
 
 
 def test_nothing_is_added(five, everything) -> None:
-    strategy = Strategy(five, StrategyConfig(), TrainingConfig())
+    strategy = Strategy(five, StrategyConfig(), settled_training())
     strategy.start_epoch(1, 0)
     assert strategy.epoch_edges() is None
     assert strategy.positive_weights(everything) is None

@@ -7,11 +7,11 @@ import math
 import pytest
 import torch
 
-from dglkgmix.config import TrainingConfig
 from dglkgmix.losses.pointwise import Focus
 from dglkgmix.losses.targets import Positives
 from dglkgmix.sampling.queries import QueryBatches
 from dglkgmix.training.objectives import objective
+from tests.settings import settled_training
 
 
 def softplus(x: float) -> float:
@@ -37,7 +37,7 @@ def test_each_binary_term(make, five) -> None:
         true = entity in (1, 2, 3)
         p_t = sigma(s) if true else 1 - sigma(s)
         expected += (1 - p_t) ** 2 * (softplus(s) - (0.92 if true else 0.02) * s)
-    loss = objective(TrainingConfig(label_smoothing=0.1), make("focal").focus, 5)
+    loss = objective(settled_training(label_smoothing=0.1), make("focal").focus, 5)
     given = torch.tensor([scores], dtype=torch.double)
     value = loss.of_scores(given, Positives(batch.rows, batch.tails))
     assert float(value) == pytest.approx(expected)
@@ -49,7 +49,7 @@ def test_each_softmax_term(make) -> None:
     total = sum(map(math.exp, scores))
     shares = [math.exp(s) / total for s in scores]
     expected = sum((1 - shares[t]) ** 2 * -math.log(shares[t]) for t in (1, 2, 3))
-    training = TrainingConfig(loss="ce", label_smoothing=0.0)
+    training = settled_training(loss="ce", label_smoothing=0.0)
     loss = objective(training, make("focal", loss="ce").focus, 5)
     rows, tails = torch.tensor([0, 0, 0]), torch.tensor([1, 2, 3])
     value = loss.of_scores(torch.tensor([scores], dtype=torch.double), Positives(rows, tails))

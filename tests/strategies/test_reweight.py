@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 import torch
 
-from dglkgmix.config import TrainingConfig
 from dglkgmix.sampling.negatives import TripleBatch
 from dglkgmix.sampling.queries import QueryBatches
 from dglkgmix.training.prepared import prepare
+from tests.settings import settled_training
 
 
 def test_low_degrees_weigh_more(make, everything) -> None:
@@ -24,7 +24,7 @@ def test_a_1_n_batch_has_mean_weight_1(make, five) -> None:
     rows = five.train_index.locate([1, 0], [0, 2])
     batch = QueryBatches(five, 2).batch(rows)
     assert batch.edges.tolist() == [0, 5, 6, 7]
-    prepared = prepare(batch, make("reweight", threshold=3), TrainingConfig(), 5)
+    prepared = prepare(batch, make("reweight", threshold=3), settled_training(), 5)
     assert prepared.weights.tolist() == [1, 2, 2, 2]
     assert prepared.scale == pytest.approx(10 / 13)
     all_weights = torch.ones(2, 5)
@@ -39,7 +39,7 @@ def test_a_1_k_batch_has_mean_weight_1(make, five) -> None:
     negatives = torch.zeros(2, 3, dtype=torch.long)
     batch = TripleBatch(heads, relations, tails, torch.tensor([2, 3]), negatives, mask)
     strategy = make("reweight", regime="1-k", threshold=3)
-    prepared = prepare(batch, strategy, TrainingConfig(regime="1-k"), 5)
+    prepared = prepare(batch, strategy, settled_training(regime="1-k"), 5)
     assert prepared.weights.tolist() == [1, 2]
     assert prepared.scale == pytest.approx(7 / 8)
 
@@ -47,6 +47,6 @@ def test_a_1_k_batch_has_mean_weight_1(make, five) -> None:
 def test_softmax_terms_are_the_positives(make, five) -> None:
     rows = five.train_index.locate([1, 0], [0, 2])
     batch = QueryBatches(five, 2).batch(rows)
-    training = TrainingConfig(loss="ce")
+    training = settled_training(loss="ce")
     prepared = prepare(batch, make("reweight", loss="ce", threshold=3), training, 5)
     assert prepared.scale == pytest.approx(4 / 7)

@@ -6,7 +6,7 @@ import itertools
 import pytest
 import torch
 
-from dglkgmix.config import ModelConfig, StrategyConfig, TrainingConfig
+from dglkgmix.config import ModelConfig, StrategyConfig
 from dglkgmix.config.classes import find
 from dglkgmix.errors import ConfigError
 from dglkgmix.kg.graph import KnowledgeGraph
@@ -21,6 +21,7 @@ from dglkgmix.strategies import SyntheticBatch
 from dglkgmix.training.batch_loss import batch_loss
 from dglkgmix.training.prepared import prepare
 from tests.kernels import dense
+from tests.settings import settled_training
 
 E = 20
 TARGETS = Targets.smoothed(0.1, "auto", E)
@@ -78,7 +79,7 @@ def assert_same_gradients(terms, expected, model):
 def test_one_to_n(graph, name, loss, reduction, decoder):
     """Weights multiply terms, not the divisor; those of re-weighting are scaled to mean 1."""
     model = build(graph, decoder)
-    training = TrainingConfig(loss=loss, reduction=reduction)
+    training = settled_training(loss=loss, reduction=reduction)
     terms, batch, strategy = compute(model, graph, training, name=name, threshold=3)
     weights = strategy.positive_weights(batch.edges)
     assert (weights is None) == (name in ("standard", "focal"))
@@ -101,7 +102,7 @@ class TestOneToK:
 
     @pytest.mark.parametrize("reduction", ["sum", "mean"])
     def test_binary(self, model, graph, reduction):
-        training = TrainingConfig(regime="1-k", reduction=reduction)
+        training = settled_training(regime="1-k", reduction=reduction)
         terms, batch, _ = compute(model, graph, training)
         mask = torch.cat([torch.ones(9, 1, dtype=torch.bool), batch.mask], 1)
         target = torch.full((9, 5), TARGETS.negative, dtype=torch.double)
@@ -113,7 +114,9 @@ class TestOneToK:
 
     @pytest.mark.parametrize("reduction", ["sum", "mean"])
     def test_softmax(self, model, graph, reduction):
-        training = TrainingConfig(regime="1-k", loss="ce", reduction=reduction, label_smoothing=0.0)
+        training = settled_training(
+            regime="1-k", loss="ce", reduction=reduction, label_smoothing=0.0
+        )
         terms, batch, _ = compute(model, graph, training)
         mask = torch.cat([torch.ones(9, 1, dtype=torch.bool), batch.mask], 1)
         logs = self.scores(model, batch).masked_fill(~mask, -torch.inf).log_softmax(1)[:, 0]
@@ -121,10 +124,10 @@ class TestOneToK:
 
     def test_adjusted_scores_of_another_loss_are_refused(self, model, graph):
         with pytest.raises(ConfigError, match="use loss 'ce'"):
-            compute(model, graph, TrainingConfig(), name="logit-adjustment")
+            compute(model, graph, settled_training(), name="logit-adjustment")
 
     def test_logit_adjustment(self, model, graph):
-        training = TrainingConfig(regime="1-k", loss="ce", label_smoothing=0.0)
+        training = settled_training(regime="1-k", loss="ce", label_smoothing=0.0)
         terms, batch, _ = compute(model, graph, training, name="logit-adjustment", tau=0.5)
         ids = torch.cat([batch.tails.unsqueeze(1), batch.negatives], 1)
         counts = graph.degrees.tail_relation(ids, batch.relations.unsqueeze(1).expand_as(ids))
@@ -148,7 +151,7 @@ class TestMixup:
     @pytest.mark.parametrize("reduction", ["sum", "mean"])
     @pytest.mark.parametrize("bias", [False, True])
     def test_one_positive_term_each(self, model, graph, regime, reduction, bias):
-        training = TrainingConfig(regime=regime, reduction=reduction)
+        training = settled_training(regime=regime, reduction=reduction)
         options = {"name": "mixup", "synthetic_weight": 0.3, "synthetic_bias": bias}
         terms, batch, strategy = compute(model, graph, training, **options)
         plain, _, _ = compute(model, graph, training)
@@ -165,14 +168,14 @@ class TestMixup:
         assert terms.synthetic_samples == len(tails) > 0
 
     def test_softmax_over_all_entities_in_1_n(self, model, graph):
-        terms, batch, strategy = compute(model, graph, TrainingConfig(loss="ce"), name="mixup")
+        terms, batch, strategy = compute(model, graph, settled_training(loss="ce"), name="mixup")
         scores = self.mixed(model, strategy, batch, bias=False)
         tails = strategy.synthetic(batch.edges).first[:, 2]
         expected = dense.ce(scores, Positives(torch.arange(len(tails)), tails), 0.1)
         torch.testing.assert_close(terms.synthetic_loss, expected.detach())
 
     def test_softmax_over_the_triples_negatives_in_1_k(self, model, graph):
-        training = TrainingConfig(regime="1-k", loss="ce", label_smoothing=0.0)
+        training = settled_training(regime="1-k", loss="ce", label_smoothing=0.0)
         terms, batch, strategy = compute(model, graph, training, name="mixup")
         positions = strategy.synthetic(batch.edges).positions
         ids = torch.cat([batch.tails.unsqueeze(1), batch.negatives], 1)[positions]
@@ -183,7 +186,7 @@ class TestMixup:
 
     def test_lambda_1_is_the_triple_itself(self, model, graph):
         options = {"name": "mixup", "fixed_lambda": 1.0, "synthetic_bias": True}
-        terms, batch, strategy = compute(model, graph, TrainingConfig(), **options)
+        terms, batch, strategy = compute(model, graph, settled_training(), **options)
         first = strategy.synthetic(batch.edges).first
         scores = all_scores(model, first[:, 0], first[:, 1]).gather(1, first[:, 2:])
         target = torch.full_like(scores, TARGETS.positive)
@@ -196,7 +199,7 @@ class TestMixup:
         runs = []
         for name in ("standard", "mixup"):
             model = build(graph, "conve", filters=2, feature_dropout=0.0, hidden_dropout=0.0)
-            compute(model, graph, TrainingConfig(), name=name)
+            compute(model, graph, settled_training(), name=name)
             runs.append({key: value.clone() for key, value in model.named_buffers()})
         assert runs[0].keys() == runs[1].keys()
         assert len(runs[0]) > 0
@@ -206,7 +209,7 @@ class TestMixup:
     @pytest.mark.parametrize("regime", ["1-n", "1-k"])
     def test_nothing_to_mix(self, model, graph, regime):
         """Case 9."""
-        training = TrainingConfig(regime=regime)
+        training = settled_training(regime=regime)
         terms, _, _ = compute(model, graph, training, name="mixup", threshold=0)
         plain, _, _ = compute(model, graph, training)
         assert float(terms.synthetic_loss) == 0.0
@@ -220,7 +223,7 @@ class TestMixup:
         The pass of the real queries moves these before the gradient is computed.
         """
         model = build(graph, decoder, **({"filters": 2} if decoder == "conve" else {}))
-        training = TrainingConfig(regime="1-k")
+        training = settled_training(regime="1-k")
         strategy = setting(graph, training, name="mixup", partners=1)
         item = prepare(first_batch(graph, training), strategy, training, E)
         columns = ("first", "second", "lam", "positions", "partners")
@@ -247,7 +250,7 @@ def test_the_mean_over_all_draws_is_the_loss_of_all_partners(
     rows = [[1, 0, 0], [2, 0, 0], [3, 0, 0], [4, 1, 0], [1, 1, 2]]
     kg = KnowledgeGraph.from_arrays(rows, entities=5, relations=2)
     model = build(kg, "distmult")
-    training = TrainingConfig(regime=regime, loss=loss, reduction=reduction)
+    training = settled_training(regime=regime, loss=loss, reduction=reduction)
     batches = QueryBatches(kg, 99) if regime == "1-n" else TripleBatches(kg, 99, 3)
     (batch,) = batches.epoch(generator(0))
     used = list(model.parameters())
@@ -290,7 +293,7 @@ def test_by_query_is_the_loss_of_its_triples(model, training, options, monkeypat
     chance = torch.Generator().manual_seed(0)
     columns = [torch.randint(size, (60,), generator=chance) for size in (4, 2, E)]
     kg = KnowledgeGraph.from_arrays(torch.stack(columns, 1), entities=E, relations=2)
-    settings = TrainingConfig(regime="1-k", **training)
+    settings = settled_training(regime="1-k", **training)
     strategy = setting(kg, settings, **options)
     batch = next(iter(TripleBatches(kg, 20, 4, by_query=True).epoch(generator(0))))
     assert len(batch.heads) < len(batch)
@@ -315,7 +318,7 @@ class TestPenalties:
     @pytest.mark.parametrize("regime", ["1-n", "1-k"])
     @pytest.mark.parametrize("reduction", ["sum", "mean"])
     def test_on_every_positives_vectors(self, model, graph, regime, reduction):
-        training = TrainingConfig(regime=regime, reduction=reduction)
+        training = settled_training(regime=regime, reduction=reduction)
         plain, batch, _ = compute(model, graph, training)
         used = torch.cat(vectors_of(model, graph.edges[batch.edges]), 1)
         divisor = len(batch.edges) if reduction == "mean" else 1
@@ -328,8 +331,8 @@ class TestPenalties:
 
     def test_complex_numbers_count_by_their_moduli(self, graph):
         model = build(graph, "complex")
-        plain, batch, _ = compute(model, graph, TrainingConfig())
-        terms, _, _ = compute(model, graph, TrainingConfig(n3=0.5))
+        plain, batch, _ = compute(model, graph, settled_training())
+        terms, _, _ = compute(model, graph, settled_training(n3=0.5))
         halves = [part.chunk(2, 1) for part in vectors_of(model, graph.edges[batch.edges])]
         moduli = torch.cat([torch.complex(*half).abs() for half in halves], 1)
         torch.testing.assert_close(terms.loss, plain.loss + 0.5 * moduli.pow(3).sum())
@@ -337,7 +340,7 @@ class TestPenalties:
 
 class TestTerms:
     def test_a_batch_may_be_prepared_ahead(self, model, graph):
-        training = TrainingConfig(reduction="mean")
+        training = settled_training(reduction="mean")
         terms, batch, strategy = compute(model, graph, training, name="mixup")
         item = prepare(batch, strategy, training, E)
         again = batch_loss(model, model.encode(), item, strategy, training)
@@ -351,7 +354,7 @@ def test_relation_prediction_is_added_for_positives_of_original_relations(
     model, graph, regime, loss, reduction
 ):
     """Two relations; the reciprocal ones are neither asked about nor among the rivals."""
-    plain = TrainingConfig(regime=regime, loss=loss, reduction=reduction)
+    plain = settled_training(regime=regime, loss=loss, reduction=reduction)
     terms, batch, strategy = compute(model, graph, plain)
     with_it = dataclasses.replace(plain, relation_prediction=0.3)
     found = batch_loss(model, model.encode(), batch, strategy, with_it)

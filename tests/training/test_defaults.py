@@ -95,10 +95,11 @@ def test_the_bias_is_on_for_conve_and_tucker(graph):
 
 def test_conves_height_is_twice_its_width_or_nearest(graph):
     for dim, height in ((200, 20), (72, 12), (128, 16), (50, 10)):
-        config = apply_overrides(Config(), [f"model.entity_dim={dim}"])
+        config = apply_overrides(Config(), ["model.decoder=conve", f"model.entity_dim={dim}"])
         assert resolve(config, graph).model.height == height
+    given = ["model.decoder=conve", "model.height=16", "model.entity_dim=200"]
     with pytest.raises(ConfigError, match="what fits"):
-        resolve(apply_overrides(Config(), ["model.height=16", "model.entity_dim=200"]), graph)
+        resolve(apply_overrides(Config(), given), graph)
 
 
 def test_mass_is_the_smoothing_and_negatives_stay_below_the_entities(graph):
@@ -121,7 +122,10 @@ def test_sizes_follow_the_graph_within_bounds(edges):
     for decoder, most in ((ConvE, 500), (TransE, 100)):
         assert 20 <= defaults.epochs(edges, decoder) <= most
         assert defaults.epochs(edges, decoder) >= defaults.epochs(2 * edges, decoder)
-    assert defaults.entity_dim(edges) <= defaults.entity_dim(2 * edges) <= 200
+    for softmax, largest in ((False, 200), (True, 512)):
+        dims = [defaults.entity_dim(size, 9, softmax=softmax) for size in (edges, 2 * edges)]
+        assert dims[0] <= dims[1] <= largest
+    assert defaults.entity_dim(edges, 10**6, softmax=True) == 256
     assert 1 <= defaults.validate_every(edges) <= 5
     rates = [defaults.learning_rate("adam", size, ConvE) for size in (edges, 2 * edges)]
     assert rates[0] >= rates[1]
@@ -137,3 +141,40 @@ def test_batches_of_a_full_graph_encoder_are_few_and_bounded():
     assert defaults.batch_size("1-n", True, 149_689) == 2048
     assert defaults.batch_size("1-k", True, 544_230) == 4096
     assert defaults.batch_size("1-n", True, 100) == 100
+
+
+SOFTMAX = ("ce", "adagrad", 0.1, 0.0, 0.05, 0.0, 256)
+PAPER = ("bce", "adam", 0.003, 0.1, 0.0, 0.2, 72)
+
+
+@pytest.mark.parametrize(
+    ("overrides", "expected"),
+    [
+        ([], SOFTMAX),
+        (["model.decoder=distmult"], SOFTMAX),
+        (["strategy.name=logit-adjustment"], SOFTMAX),
+        (["training.n3=0.3"], ("ce", "adagrad", 0.1, 0.0, 0.3, 0.0, 256)),
+        (["model.decoder=conve"], PAPER),
+        (["training.regime=1-k"], PAPER),
+        (["training.loss=bce"], PAPER),
+        (["training.optimizer=adam"], PAPER),
+        (
+            ["model.decoder=conve", "training.optimizer=adagrad"],
+            ("bce", "adagrad", 0.01, *PAPER[3:]),
+        ),
+        (["model.decoder=conve", "strategy.name=logit-adjustment"], ("ce", *PAPER[1:])),
+    ],
+)
+def test_bilinear_decoders_have_defaults_of_their_own(graph, overrides, expected):
+    """Loss, optimiser, rate, smoothing, N3, dropout and dimension; the same in a first stage."""
+    config = resolve(apply_overrides(Config(), overrides), graph)
+    for stage in (config.training, config.pretrain):
+        dropout = getattr(stage, "input_dropout", config.model.input_dropout)
+        found = (stage.loss, stage.optimizer, stage.lr, stage.label_smoothing, stage.n3, dropout)
+        assert (*found, config.model.entity_dim) == expected
+
+
+def test_a_graph_of_many_edges_takes_longer_vectors_and_a_smaller_penalty():
+    assert (defaults.n3(49_999), defaults.n3(50_000)) == (0.05, 0.02)
+    dims = [defaults.entity_dim(size, 9, softmax=True) for size in (49_999, 50_000)]
+    assert dims == [256, 512]

@@ -3,10 +3,10 @@
 import pytest
 import torch
 
-from dglkgmix.config import TrainingConfig
 from dglkgmix.errors import ConfigError
 from dglkgmix.losses.targets import Positives
 from dglkgmix.training.objectives import objective
+from tests.settings import settled_training
 
 
 @pytest.mark.parametrize(
@@ -20,7 +20,7 @@ from dglkgmix.training.objectives import objective
     ],
 )
 def test_scores_of_zero(options, expected):
-    loss = objective(TrainingConfig(**options), None, 4)
+    loss = objective(settled_training(**options), None, 4)
     scores, positives = torch.zeros(1, 4), Positives(torch.tensor([0]), torch.tensor([0]))
     assert float(loss.of_scores(scores, positives)) == pytest.approx(expected)
     mask = torch.ones(1, 3, dtype=torch.bool)
@@ -30,6 +30,6 @@ def test_scores_of_zero(options, expected):
 
 @pytest.mark.parametrize("loss", ["bce", "ce"])
 def test_a_mass_that_does_not_fit_is_refused(loss):
-    training = TrainingConfig(loss=loss, label_smoothing=0.1, smoothing_mass=1.0)
+    training = settled_training(loss=loss, label_smoothing=0.1, smoothing_mass=1.0)
     with pytest.raises(ConfigError, match="smoothing_mass"):
         objective(training, None, 5)

@@ -2,12 +2,12 @@ import pytest
 import torch
 from torch import nn
 
-from dglkgmix.config import TrainingConfig
 from dglkgmix.training.optimizer import (
     build_optimizer,
     build_schedule,
     clip_gradients,
 )
+from tests.settings import settled_training
 
 
 def parameters(*gradients):
@@ -37,7 +37,7 @@ def test_what_exceeds_the_clip_is_scaled_to_it():
 def test_the_first_step_is_the_rate_long(name, step):
     model = nn.Linear(1, 1, bias=False)
     start = model.weight.item()
-    optimizer = build_optimizer(model, TrainingConfig(optimizer=name, lr=0.5))
+    optimizer = build_optimizer(model, settled_training(optimizer=name, lr=0.5))
     model.weight.grad = torch.tensor([[2.0]])
     optimizer.step()
     assert model.weight.item() == pytest.approx(start - step, abs=1e-6)
@@ -54,7 +54,7 @@ def test_the_first_step_is_the_rate_long(name, step):
 )
 def test_the_rate_follows_its_schedule(schedule, rates):
     model = nn.Linear(1, 1)
-    training = TrainingConfig(lr=0.5, lr_decay=0.9, epochs=4, schedule=schedule)
+    training = settled_training(lr=0.5, lr_decay=0.9, epochs=4, schedule=schedule)
     optimizer = build_optimizer(model, training)
     steps = build_schedule(optimizer, training)
     found = []
@@ -68,5 +68,5 @@ def test_the_rate_follows_its_schedule(schedule, rates):
 def test_frozen_parameters_are_left_out():
     model = nn.Linear(2, 2)
     model.bias.requires_grad_(False)
-    (group,) = build_optimizer(model, TrainingConfig(lr=0.1)).param_groups
+    (group,) = build_optimizer(model, settled_training(lr=0.1)).param_groups
     assert group["params"] == [model.weight]

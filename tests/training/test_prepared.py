@@ -3,12 +3,13 @@
 import pytest
 import torch
 
-from dglkgmix.config import StrategyConfig, TrainingConfig
+from dglkgmix.config import StrategyConfig
 from dglkgmix.config.classes import find
 from dglkgmix.sampling.negatives import TripleBatches
 from dglkgmix.sampling.queries import QueryBatches
 from dglkgmix.sampling.seeds import generator
 from dglkgmix.training.prepared import candidates, prepare
+from tests.settings import settled_training
 
 
 def prepared(kg, name, training, **options):
@@ -18,7 +19,7 @@ def prepared(kg, name, training, **options):
     return prepare(next(iter(batches.epoch(generator(0)))), strategy, training, 20)
 
 
-ONE_TO_N, ONE_TO_K = TrainingConfig(), TrainingConfig(regime="1-k")
+ONE_TO_N, ONE_TO_K = settled_training(), settled_training(regime="1-k")
 
 
 def test_plain_training_adds_nothing(graph):
@@ -30,7 +31,7 @@ def test_plain_training_adds_nothing(graph):
 @pytest.mark.parametrize("loss", ["bce", "ce"])
 def test_terms_that_mean_divides_by(graph, loss):
     for regime in ("1-n", "1-k"):
-        training = TrainingConfig(regime=regime, loss=loss, reduction="mean")
+        training = settled_training(regime=regime, loss=loss, reduction="mean")
         item = prepared(graph, "standard", training)
         expected = len(item.batch.tails)
         if loss == "bce":
@@ -62,11 +63,11 @@ def test_entities_that_are_needed(graph):
 
 
 def test_offsets_follow_the_regime(graph):
-    sparse = prepared(graph, "logit-adjustment", TrainingConfig(loss="ce"))
+    sparse = prepared(graph, "logit-adjustment", settled_training(loss="ce"))
     relations = sparse.batch.relations[sparse.offsets.rows]
     degrees = graph.degrees.tail_relation(sparse.offsets.tails, relations)
     torch.testing.assert_close(sparse.offsets.values, torch.log1p(degrees.float()))
-    dense = prepared(graph, "logit-adjustment", TrainingConfig(regime="1-k", loss="ce"))
+    dense = prepared(graph, "logit-adjustment", settled_training(regime="1-k", loss="ce"))
     ids, relations = candidates(dense.batch), dense.batch.relations.unsqueeze(1)
     degrees = graph.degrees.tail_relation(ids, relations.expand_as(ids))
     torch.testing.assert_close(dense.offsets, torch.log1p(degrees.float()))
@@ -83,7 +84,7 @@ def test_moving_leaves_edges_where_strategies_look_them_up(graph):
     for name, training in (
         ("mixup", ONE_TO_K),
         ("reweight", ONE_TO_N),
-        ("logit-adjustment", TrainingConfig(loss="ce")),
+        ("logit-adjustment", settled_training(loss="ce")),
     ):
         item = prepared(graph, name, training)
         moved = item.to("meta")
