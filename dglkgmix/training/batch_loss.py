@@ -177,20 +177,22 @@ def _penalty(
     training: TrainingConfig,
 ) -> Tensor:
     """Σ over the batch's positives of the penalties on head, relation and tail vector."""
-    counts = None
+    once = asked = torch.ones_like(batch.tails)
     if batch.rows is not None:
-        once = torch.ones_like(batch.rows)
-        counts = torch.zeros_like(batch.heads).index_add_(0, batch.rows, once)
-    parts = (
-        (vectors.entity(batch.heads), counts),
-        (vectors.relation(batch.relations), counts),
-        (vectors.entity(batch.tails), None),
+        asked = torch.zeros_like(batch.heads).index_add_(0, batch.rows, once)
+    uses = (
+        (vectors.entity, torch.cat([batch.heads, batch.tails]), torch.cat([asked, once])),
+        (vectors.relation, batch.relations, asked),
     )
     total = torch.zeros((), device=vectors.entities.device)
-    for vector, count in parts:
-        squares = model.decoder.squared_moduli(vector)
+    for look_up, ids, counts in uses:
+        if ids.device.type == "cpu":
+            # Each vector once. A GPU would wait to learn how many they are, and gain little.
+            ids, places = ids.unique(return_inverse=True)
+            counts = counts.new_zeros(len(ids)).index_add_(0, places, counts)
+        squares = model.decoder.squared_moduli(look_up(ids))
         if training.n3:
-            total = total + training.n3 * n3(squares, count)
+            total = total + training.n3 * n3(squares, counts)
         if training.l2:
-            total = total + training.l2 * l2(squares, count)
+            total = total + training.l2 * l2(squares, counts)
     return total
