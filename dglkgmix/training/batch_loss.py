@@ -66,21 +66,21 @@ def batch_loss(
         raise ConfigError("scores are adjusted for softmax cross-entropy alone: use loss 'ce'")
     vectors = TableVectors.of(vectors)
     scorer = _Scorer(model, vectors, objective(training, strategy.focus, model.num_entities))
-    # Mixed queries first: going back, the real ones' gradient of the whole table is then there
-    # when the few rows of the mixed ones are added to it.
+    # The real queries last: going back, they begin the table's gradient, and the few rows of all
+    # others are added to it.
     mixed = scorer.mixed(batch, with_bias=strategy.config.synthetic_bias)
     mixed = reduced(mixed, batch.counts.mixed_terms, training.reduction)
-    kg = reduced(scorer.real(batch) * batch.scale, batch.terms, training.reduction)
-    loss = kg + strategy.config.synthetic_weight * mixed
+    others = strategy.config.synthetic_weight * mixed
     if training.n3 or training.l2:
         penalty = _penalty(model, vectors, batch.batch, training)
-        loss = loss + reduced(penalty, batch.counts.positives, training.reduction)
+        others = others + reduced(penalty, batch.counts.positives, training.reduction)
     if training.relation_prediction:
         relations = _relation_prediction(model, vectors, batch.batch)
         relations = reduced(relations, batch.counts.positives, training.reduction)
-        loss = loss + training.relation_prediction * relations
+        others = others + training.relation_prediction * relations
+    kg = reduced(scorer.real(batch) * batch.scale, batch.terms, training.reduction)
     return LossTerms(
-        loss=loss,
+        loss=kg + others,
         kg_loss=kg.detach(),
         synthetic_loss=mixed.detach(),
         positives=batch.counts.positives,
