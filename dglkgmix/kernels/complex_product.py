@@ -25,8 +25,8 @@ class _ComplexProduct(Function):
         left, right = ctx.saved_tensors
         by_left = by_right = None
         if ctx.needs_input_grad[0]:
-            pair = (upstream, right) if ctx.conjugate else (right, upstream)
-            by_left = _product(*pair, conjugate=True)
+            one, other = (upstream, right) if ctx.conjugate else (right, upstream)
+            by_left = _product(one, other, conjugate=True)
         if ctx.needs_input_grad[1]:
             by_right = _product(left, upstream, conjugate=not ctx.conjugate)
         return by_left, by_right, None

@@ -37,5 +37,5 @@ class _Cubes(Function):
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, upstream: Tensor) -> Tensor:
-        (moduli,) = ctx.saved_tensors
+        moduli: Tensor = ctx.saved_tensors[0]
         return moduli * (1.5 * upstream).unsqueeze(1)

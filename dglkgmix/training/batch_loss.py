@@ -180,19 +180,21 @@ def _penalty(
     once = asked = torch.ones_like(batch.tails)
     if batch.rows is not None:
         asked = torch.zeros_like(batch.heads).index_add_(0, batch.rows, once)
-    uses = (
-        (vectors.entity, torch.cat([batch.heads, batch.tails]), torch.cat([asked, once])),
-        (vectors.relation, batch.relations, asked),
-    )
+    entities = _distinct(torch.cat([batch.heads, batch.tails]), torch.cat([asked, once]))
+    relations = _distinct(batch.relations, asked)
     total = torch.zeros((), device=vectors.entities.device)
-    for look_up, ids, counts in uses:
-        if ids.device.type == "cpu":
-            # Each vector once. A GPU would wait to learn how many they are, and gain little.
-            ids, places = ids.unique(return_inverse=True)
-            counts = counts.new_zeros(len(ids)).index_add_(0, places, counts)
+    for look_up, (ids, counts) in ((vectors.entity, entities), (vectors.relation, relations)):
         squares = model.decoder.squared_moduli(look_up(ids))
         if training.n3:
             total = total + training.n3 * n3(squares, counts)
         if training.l2:
             total = total + training.l2 * l2(squares, counts)
     return total
+
+
+def _distinct(ids: Tensor, counts: Tensor) -> tuple[Tensor, Tensor]:
+    """Each id once, with the sum of its counts; on a GPU, which would have to wait, as they are."""
+    if ids.device.type != "cpu":
+        return ids, counts
+    distinct, places = ids.unique(return_inverse=True)  # type: ignore[no-untyped-call]
+    return distinct, counts.new_zeros(len(distinct)).index_add_(0, places, counts)
