@@ -22,11 +22,11 @@ from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.kg.sources import load
 from dglkgmix.models.link_predictor import LinkPredictor
 from dglkgmix.training.device import seeded
+from dglkgmix.training.launch import settled
 from dglkgmix.training.progress import Progress
 from dglkgmix.training.stage_loop import StageLoop
 from dglkgmix.training.stage_state import StageState
 from dglkgmix.training.stages import stages
-from dglkgmix.training.trainer import Trainer
 
 # Dropouts of TuckER on FB15k-237 (its authors').
 TUCKER = {"input_dropout": 0.3, "hidden_dropout1": 0.4, "hidden_dropout2": 0.5}
@@ -62,11 +62,11 @@ def settings(
 
 def begin(kg: KnowledgeGraph, config: Config) -> StageLoop:
     """The loop of the only stage, with fresh weights."""
-    settled = Trainer.check(kg, config)
-    (stage,) = stages(settled)
-    model = LinkPredictor.build(stage.model, kg, seed=1).to(settled.runtime.device)
+    checked = settled(kg, config)
+    (stage,) = stages(checked)
+    model = LinkPredictor.build(stage.model, kg, seed=1).to(checked.runtime.device)
     work = StageState(stage, model)
-    return StageLoop(kg, work, settled.runtime, seed=1, progress=Progress())
+    return StageLoop(kg, work, checked.runtime, seed=1, progress=Progress())
 
 
 @cache

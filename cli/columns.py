@@ -39,7 +39,9 @@ def account_table(accounts: Mapping[str, Mapping[str, Any]]) -> str:
     rows = [["", "", "queries", *(metric.title for metric in columns())]]
     for name, account in accounts.items():
         named = [(name, "overall", account["overall"])]
-        named += [("", bin_name, group) for bin_name, group in account["bins"].items()]
+        # Runs of 0.1.0 have no "entities".
+        ages = {f"{age} entities": part for age, part in (account.get("entities") or {}).items()}
+        named += [("", label, group) for label, group in (account["bins"] | ages).items()]
         for first, second, group in named:
             values = [(group[metric.name], metric.style) for metric in columns()]
             figures = ["-" if value is None else style.format(value) for value, style in values]

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import json
-import math
+import shlex
 import sys
 import unicodedata
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from dglkgmix.cli.options import flags
+from dglkgmix.cli.outputs import IN_FILE
 from dglkgmix.config.classes import trusting
 from dglkgmix.config.settings import READING
+from dglkgmix.config.tables import SPLITTING
 from dglkgmix.paths import readable
 
 if TYPE_CHECKING:
@@ -36,15 +38,15 @@ def load_source(source: str | Path, **reading: Any) -> KnowledgeGraph:
 
     Args:
         source: the command's SOURCE.
-        **reading: the flags of ``READING``; None leaves the library's default in force.
+        **reading: options of ``[data]`` by flag or name; None leaves the default in force.
     """
     from dglkgmix.cli.download_bar import DownloadBar
     from dglkgmix.kg.readers import ReadOptions
     from dglkgmix.kg.sources import load
 
-    given = {name: value for name, value in reading.items() if value is not None}
-    names = {"shares": "split", "split_seed": "split_seed", "split_mirrors": "split_mirrors"}
-    split = {name: given.pop(option) for option, name in names.items() if option in given}
+    names = {flag: made.name for flag, made in READING.items()}
+    given = {names.get(key, key): value for key, value in reading.items() if value is not None}
+    split = {name: given.pop(name) for name in SPLITTING if name in given}
     return load(source, options=ReadOptions(**given), progress=DownloadBar(), **split)
 
 
@@ -83,14 +85,39 @@ def metric_option(command: Callable[..., T]) -> Callable[..., T]:
     )(command)
 
 
-def open_run(path: Path) -> Run:
-    """The run in a folder; a line on standard error tells of one that has not finished."""
+def candidate_options(command: Callable[..., T]) -> Callable[..., T]:
+    """Adds ``--candidates`` and ``--types``."""
+    rules = click.option(
+        "--candidates",
+        type=click.Choice(["all", "node-types", "observed", "typed"]),
+        help="Which entities may answer. all: every one, the default; node-types: those of a type "
+        "that training answers of the relation have, the default of a typed graph; observed: "
+        "training answers of the relation alone, so none of tail-relation degree 0; typed: those "
+        "that occur with the relation's answers in every relation and direction they occur in.",
+        show_default=False,
+    )
+    types = click.option(
+        "--types",
+        type=IN_FILE,
+        metavar="FILE",
+        help="In place of --candidates: a .csv, .tsv or .txt file with the columns entity and "
+        "type, a row for each type of an entity. Entities that share a type with a training answer "
+        "of the relation may answer.",
+    )
+    return rules(types(command))
+
+
+def open_run(path: Path, candidates: str | None = None, types: Path | None = None) -> Run:
+    """The run in a folder; a line on standard error tells of one that has not finished.
+
+    ``candidates`` and ``types`` are what ``candidate_options`` gave.
+    """
     from dglkgmix.runs.run import Run
 
     run = Run.open(path)
     if not run.finished:
         click.echo(f"Warning: {printable(run.warning)}", err=True)
-    return run
+    return run if candidates is None and types is None else run.among(candidates, types)
 
 
 def warn_of_mirrors(kg: KnowledgeGraph) -> None:
@@ -99,6 +126,21 @@ def warn_of_mirrors(kg: KnowledgeGraph) -> None:
 
     for warning in mirror_warnings(kg):
         click.echo(f"Warning: {printable(warning)}", err=True)
+
+
+def warn_of_alike(kg: KnowledgeGraph, source: str) -> None:
+    """Says on stderr how many names differ in case, outer white space or Unicode form alone."""
+    counts = {
+        kind: sum(map(len, names.alike()))
+        for kind, names in (("entities", kg.entities), ("relations", kg.relations))
+    }
+    if any(counts.values()):
+        named = " and ".join(f"{count:,} {kind}" for kind, count in counts.items() if count)
+        click.echo(
+            f"Warning: {named} are alike but for case, space or Unicode form: "
+            f"`dglkgmix data info {printable(shlex.quote(source))}` shows which",
+            err=True,
+        )
 
 
 def json_option(command: Callable[..., T]) -> Callable[..., T]:
@@ -110,28 +152,13 @@ def json_option(command: Callable[..., T]) -> Callable[..., T]:
 
 def emit_json(value: object) -> None:
     """Prints JSON: floats unrounded, NaN and infinities as null."""
+    from dglkgmix.plain import plain_values
+
     encoding = (getattr(sys.stdout, "encoding", None) or "utf-8").lower().replace("-", "")
     text = json.dumps(
         plain_values(value), indent=2, ensure_ascii=encoding != "utf8", allow_nan=False
     )
     click.echo(text)
-
-
-def plain_values(value: Any) -> Any:
-    """The value with containers, arrays and scalars of libraries turned into JSON's own types."""
-    if isinstance(value, bool | str | int | None):
-        return value
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if isinstance(value, Mapping):
-        return {str(key): plain_values(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [plain_values(item) for item in value]
-    if isinstance(value, Path):
-        return str(value)
-    if hasattr(value, "tolist"):  # arrays, tensors and their scalars
-        return plain_values(value.tolist())
-    raise TypeError(f"{type(value).__name__} has no place in JSON")
 
 
 def printable(text: str) -> str:
@@ -143,6 +170,11 @@ def printable(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(_shown(character) for character in text)
+
+
+def one_line(name: str) -> str:
+    """The name as :func:`printable` shows it, its line ends as escapes, too."""
+    return printable(name).replace("\n", "\\n")
 
 
 def _shown(character: str) -> str:

@@ -113,7 +113,7 @@ def _page(
             ["", name, *_cells(entry["bins"][key][metric])]
             for key, name in zip(bins.names, bin_labels(bins), strict=True)
         ]
-    notes = ["  p over bins is Holm-corrected."]
+    notes = ["  p over bins is Holm-corrected, intervals are not."]
     if max(seeds[run], seeds[baseline]) > 1:
         notes.append(
             "  ± is the standard deviation over seeds; tests average a query's seeds first."

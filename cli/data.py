@@ -161,15 +161,21 @@ def _alike_lines(alike: Mapping[str, list[list[str]]]) -> Iterator[str]:
             ]
             further = ["  …"] if len(groups) > _EXAMPLES else []
             yield "\n".join(
-                [f"Alike {kind} (--strip --normalize nfc joins all but case)", *lines, *further]
+                [
+                    f"Similar names of {kind} (--strip --normalize nfc joins all but case)",
+                    *lines,
+                    *further,
+                ]
             )
 
 
 def _relation_table(rows: list[dict[str, Any]]) -> str:
-    table = [["relation", "train", "valid", "test"]]
+    table = [["relation", "train", "valid", "test", ""]]
     for row in rows[:_RELATIONS]:
         name = printable(row["name"]).replace("\n", "\\n")
-        table.append([name, *(f"{row[split]:,}" for split in ("train", "valid", "test"))])
-    text = aligned(table)
+        marks = [key.replace("_", " ") for key in ("functional", "inverse_functional") if row[key]]
+        counts = (f"{row[split]:,}" for split in ("train", "valid", "test"))
+        table.append([name, *counts, ", ".join(marks)])
+    text = aligned(table, right=range(1, 4))
     further = len(rows) - _RELATIONS
     return text if further <= 0 else f"{text}\n  and {further:,} more: --json lists all"

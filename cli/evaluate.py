@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from dglkgmix.cli.common import (
+    candidate_options,
     emit_json,
     json_option,
     metric_option,
@@ -53,19 +54,22 @@ KINDS = [
     "--false-triples",
     type=IN_FILE,
     metavar="FILE",
-    help="Assess calibration with these false triples, not with sampled ones.",
+    help="Assess calibration with these false triples, not with sampled ones, and tell them from "
+    "the true ones.",
 )
 @click.option(
     "--fit-false-triples",
     type=IN_FILE,
     metavar="FILE",
-    help="Fit the scaling to validation triples and these false ones.",
+    help="Fit the scaling, and the thresholds of --false-triples, to validation triples and these "
+    "false ones.",
 )
 @click.option(
     "--write-ranks", type=OUT_FILE, metavar="FILE", help="Keep the rank table, as Parquet."
 )
 @overwrite_option("an existing file of ranks")
 @click.option("--block", type=click.IntRange(min=1), help="Rank anew, so many scores at once.")
+@candidate_options
 @source_options
 @json_option
 @metric_option
@@ -91,8 +95,16 @@ def evaluate(run: Path | None, *, as_json: bool, **options: Any) -> None:
     calibration = subject.calibration(bins, options["false_triples"], options["fit_false_triples"])
     answers = subject.answers()
     found = account(
-        subject.table, bins, calibration, None if answers is None else answers.account(bins)
+        subject.table,
+        bins,
+        calibration,
+        None if answers is None else answers.account(bins),
+        subject.new,
     )
+    classified = subject.classification(options["false_triples"], options["fit_false_triples"])
+    if classified is not None:
+        found["classification"] = classified
+    _warn_of_missed(found["candidates"], found["overall"]["queries"])
     groups: dict[str, Any] = {}
     for kind in options["by"]:
         if kind != "shortlist":
@@ -111,5 +123,23 @@ def evaluate(run: Path | None, *, as_json: bool, **options: Any) -> None:
         emit_json(found | ({"by": groups} if groups else {}))
         return
     from dglkgmix.cli.evaluate_page import page
+    from dglkgmix.evaluation.metrics import by_bin
+    from dglkgmix.evaluation.popularity import PopularityScorer
+    from dglkgmix.evaluation.rank_split import rank_split
 
-    click.echo(page(subject, found, bins, groups))
+    scorer = PopularityScorer(subject.kg)
+    asked = scorer, subject.kg, subject.split, options["block"]
+    popular = rank_split(*asked, candidates=subject.candidates)
+    click.echo(page(subject, found, bins, groups, by_bin(popular, bins)))
+
+
+def _warn_of_missed(candidates: dict[str, Any], queries: int) -> None:
+    if candidates["missed"]:
+        share = (
+            f"{candidates['missed']:,} of {queries:,} answers ({100 * candidates['share']:.1f} %)"
+        )
+        click.echo(
+            f"Warning: {share} are no candidates ({candidates['rule']}): "
+            "their rank is the last one of all entities",
+            err=True,
+        )

@@ -30,24 +30,36 @@ EMPTY = "–"
 
 
 def page(
-    subject: Subject, found: Mapping[str, Any], bins: DegreeBins, groups: Mapping[str, Any]
+    subject: Subject,
+    found: Mapping[str, Any],
+    bins: DegreeBins,
+    groups: Mapping[str, Any],
+    popular: Mapping[str, Any],
 ) -> str:
-    """The whole text."""
+    """The whole text; ``popular`` holds the figures by bin of ranking by popularity alone."""
+    from dglkgmix.evaluation.popularity import better_bins
+
     queries = found["overall"]["queries"]
     title = (
         f"{printable(subject.title)}: {subject.split} split, {queries // 2:,} triples, "
         "both directions, filtered"
     )
-    ends = {f"{end} asked for": group for end, group in found["directions"].items()}
+    if found["candidates"]["rule"] not in (None, "all"):
+        title += f", candidates: {found['candidates']['rule']}"
+    groupings = {f"{end} asked for": group for end, group in found["directions"].items()}
+    groupings |= {f"{age} entities": group for age, group in (found["entities"] or {}).items()}
     by_bin = [["", *_headings(), "ECE"]]
+    below = better_bins(popular, found["bins"])
     for name, label in zip(bins.names, bin_labels(bins), strict=True):
-        by_bin.append([label, *_cells(found["bins"][name]), number(found["ece"][name])])
+        mark = f"{label} *" if name in below else label
+        by_bin.append([mark, *_cells(found["bins"][name]), number(found["ece"][name])])
     by_bin.append(["all", *_cells(found["overall"]), number(found["ece"]["overall"])])
     parts = [
         title,
-        _table({"overall": found["overall"]} | ends),
+        _table({"overall": found["overall"]} | groupings),
         "By tail-relation degree of the answer; ECE: distance of mean σ(score) from Hits@10\n"
-        + aligned(by_bin),
+        + aligned(by_bin)
+        + (f"\n  * MRR of ranking by popularity alone: {_named(below)}" if below else ""),
     ]
     if found["shortlist"] is not None:
         listed = dict(zip(bin_labels(bins), found["shortlist"]["bins"].values(), strict=True))
@@ -59,6 +71,8 @@ def page(
         )
     if found["calibration"] is not None:
         parts.append(_calibration(found["calibration"], bins))
+    if "classification" in found:
+        parts.append(_classification(found["classification"]))
     # Where σ(score), shown in the tables above, cannot be read as a probability.
     if found["ece"]["overall"] is not None:
         if subject.model is None:
@@ -83,6 +97,10 @@ def bin_labels(bins: DegreeBins) -> list[str]:
         return shown
     width = max(map(len, bins.names))
     return [f"{n.ljust(width)} {i}" for n, i in zip(bins.names, shown, strict=True)]
+
+
+def _named(figures: Mapping[str, float]) -> str:
+    return ", ".join(f"{printable(name)} {number(value)}" for name, value in figures.items())
 
 
 def _listed(groups: Mapping[str, Mapping[str, Any]]) -> str:
@@ -114,6 +132,17 @@ def _calibration(calibration: Mapping[str, Any], bins: DegreeBins) -> str:
         rows.append([label, f"{parts[name]['triples']:,}", *_pairs(parts[name])])
     rows.append(["all", f"{total:,}", *_pairs(calibration)])
     return f"{title}\n{aligned(rows)}"
+
+
+def _classification(found: Mapping[str, Any]) -> str:
+    own = len(found["thresholds"]["relations"])
+    title = (
+        f"Triple classification: {found['true']:,} true against {found['false']:,} given false "
+        f"triples, thresholds from validation, of their own for {own:,} relations"
+    )
+    names = ("accuracy", "roc_auc", "average_precision")
+    heading = ["accuracy", "ROC AUC", "average precision"]
+    return f"{title}\n{aligned([heading, [number(found[name]) for name in names]], range(3))}"
 
 
 def _pairs(part: Mapping[str, Any]) -> list[str]:

@@ -92,7 +92,7 @@ def experiment(file: str, out: Path | None, jobs: int, **options: Any) -> None:
         emit_json(found)
     else:
         click.echo(printable(to_markdown(found)))
-        click.echo(f"Results: {out / 'results.md'}, results.csv, results.json", err=True)
+        click.echo(printable(f"Results: {out / 'results.md'}, results.csv, results.json"), err=True)
     sys.exit(1 if found["counts"]["failed"] else 0)
 
 

@@ -19,9 +19,10 @@ from dglkgmix.errors import ConfigError
 @click.option(
     "--format",
     "form",
-    type=click.Choice(["parquet", "npy"]),
+    type=click.Choice(["parquet", "npy", "csv", "word2vec", "projector"]),
     default="parquet",
-    help="parquet: names beside vectors; npy: arrays, and names in JSON in the same order.",
+    help="parquet, csv: names beside vectors; npy: arrays, and names in JSON in the same order; "
+    "word2vec: text for gensim; projector: TSV for TensorFlow's Embedding Projector.",
 )
 @click.option("--out", required=True, type=OUT_FOLDER, help="Folder.")
 @overwrite_option("files of an earlier export")
@@ -30,7 +31,11 @@ def export(run: Path, *, form: str, out: Path, overwrite: bool) -> None:
     """Write the entity and relation vectors of RUN with their names.
 
     Relations are there twice: as they are, then reciprocal, for queries of heads. In
-    relations.parquet the column reciprocal tells which; relations.npy has them in its second half.
+    parquet, csv and the projector's metadata the column reciprocal tells which; npy has them in the
+    second half, word2vec in reciprocals.txt. A name in word2vec has percent-escapes for white space
+    and %, as New%20York; in csv one that a spreadsheet would take for a formula gets a leading
+    apostrophe. The projector's metadata hold the degree, the number of training triples, and its
+    bin. The bias of entities, where a model has one, is in parquet, npy and csv.
     """
     from dglkgmix.evaluation.vectors import export_vectors
 

@@ -11,13 +11,14 @@ import sys
 import traceback
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import click
 
 from dglkgmix import __version__
 from dglkgmix.cli.common import printable
 from dglkgmix.cli.threads import wait_asleep
-from dglkgmix.errors import DglkgmixError
+from dglkgmix.errors import DglkgmixError, OutputError
 
 # In the order of the work. Modules are imported when their command is asked for, or for the list
 # of commands; none imports the library before it runs.
@@ -31,6 +32,8 @@ COMMANDS = {
     "compare": "dglkgmix.cli.compare:compare",
     "report": "dglkgmix.cli.report:report",
     "predict": "dglkgmix.cli.predict:predict",
+    "detect-errors": "dglkgmix.cli.detect_errors:detect_errors",
+    "neighbours": "dglkgmix.cli.neighbours:neighbours",
     "export": "dglkgmix.cli.export:export",
     "experiment": "dglkgmix.cli.experiment:experiment",
     "tune": "dglkgmix.cli.tune:tune",
@@ -109,6 +112,7 @@ def main(args: Sequence[str] | None = None) -> int:
     from dglkgmix.allocator import keep_freed_memory
 
     _replace_closed_streams()
+    _replace_failing_streams()
     _show_all_characters()
     keep_freed_memory()
     gc.set_threshold(20_000)  # A tenth less for the import of PyTorch, which makes few cycles.
@@ -145,6 +149,42 @@ def _replace_closed_streams() -> None:
             setattr(sys, name, os.fdopen(number, mode))
 
 
+class _Out(io.FileIO):
+    """Standard output; that it cannot be written is an error of its own, but for a closed pipe."""
+
+    def write(self, data: Any) -> int:
+        try:
+            return super().write(data)
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            raise OutputError(f"standard output cannot be written: {error.strerror}") from None
+
+
+class _Err(io.FileIO):
+    """Standard error; the work and its status do not depend on whether it can be written."""
+
+    def write(self, data: Any) -> int:
+        try:
+            return super().write(data)
+        except OSError:
+            return len(data)
+
+
+def _replace_failing_streams() -> None:
+    for name, number, kind in (("stdout", 1, _Out), ("stderr", 2, _Err)):
+        stream = getattr(sys, name)
+        if stream is getattr(sys, f"__{name}__"):  # not one of a caller's own, as in a test
+            raw = kind(number, "w", closefd=False)
+            text = io.TextIOWrapper(
+                raw if stream.write_through else io.BufferedWriter(raw),
+                stream.encoding,
+                line_buffering=stream.line_buffering,
+                write_through=stream.write_through,
+            )
+            setattr(sys, name, text)
+
+
 def _show_all_characters() -> None:
     """Names in any script are printed in any locale, as escapes if need be."""
     for stream in (sys.stdout, sys.stderr):
@@ -165,8 +205,9 @@ def _report(error: BaseException) -> int:
     if isinstance(error, KeyboardInterrupt | click.Abort):
         click.echo("Interrupted.", err=True)
         return INTERRUPTED
-    if isinstance(error, BrokenPipeError):
+    if isinstance(error, BrokenPipeError | OutputError):
         _drop_stdout()
+    if isinstance(error, BrokenPipeError):
         return 1
     click.echo(f"Error: {_shown(_describe(error))}", err=True)
     return error.exit_status if isinstance(error, DglkgmixError) else 1
@@ -202,6 +243,6 @@ def _is_out_of_memory(error: BaseException) -> bool:
 
 
 def _drop_stdout() -> None:
-    """Nobody reads on: what is still buffered goes nowhere, in silence."""
+    """What is still buffered goes nowhere, in silence."""
     with open(os.devnull, "w") as nowhere:  # noqa: PTH123
         os.dup2(nowhere.fileno(), 1)

@@ -35,26 +35,19 @@ class ClassName(click.ParamType[str]):
         return value
 
 
-def flags(
-    options: Iterable[Option], **names: str
-) -> Callable[[Callable[..., T]], Callable[..., T]]:
-    """Adds the flags of ``options``; the command gets them by name, None for what is not given.
-
-    Args:
-        options: options that have a flag.
-        **names: other flags for some of them: ``split="shares"``.
-    """
+def flags(options: Iterable[Option]) -> Callable[[Callable[..., T]], Callable[..., T]]:
+    """Adds the flags of ``options``; the command gets them by name, None for what is not given."""
 
     def decorate(command: Callable[..., T]) -> Callable[..., T]:
         for option in reversed(list(options)):
-            command = _flag(option, names.get(option.flag, option.flag))(command)
+            command = _flag(option)(command)
         return command
 
     return decorate
 
 
-def _flag(option: Option, name: str) -> Any:
-    flag = f"--{name.replace('_', '-')}"
+def _flag(option: Option) -> Any:
+    flag = f"--{option.flag.replace('_', '-')}"
     text = f"{option.help}{_default(option)}"
     if option.key in _PARSED:
         metavar, parse = _PARSED[option.key]

@@ -2,19 +2,34 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from dglkgmix.cli.columns import aligned
-from dglkgmix.cli.common import emit_json, json_option, open_run, printable, trust_option
+from dglkgmix.cli.common import (
+    candidate_options,
+    emit_json,
+    json_option,
+    one_line,
+    open_run,
+    printable,
+    trust_option,
+)
 from dglkgmix.cli.outputs import IN, IN_FILE, OUT_FILE, check_new, overwrite_option
-from dglkgmix.errors import ConfigError, UnknownNameError
+from dglkgmix.cli.predict_facts import given_facts, relation_facts
+from dglkgmix.cli.why_page import why_page
+from dglkgmix.errors import ConfigError, DataError, UnknownNameError
 
 if TYPE_CHECKING:
+    from dglkgmix.kg.degrees import DegreeBins
     from dglkgmix.kg.options import ReadOptions
     from dglkgmix.prediction.answers import Prediction, Predictor, Query
+    from dglkgmix.prediction.facts import Triple
+
+Asked = TypeVar("Asked", "Query", "Triple")
 
 
 @click.command(
@@ -25,14 +40,28 @@ if TYPE_CHECKING:
 @click.option("--head", metavar="NAME", help="The triple's head.")
 @click.option("--relation", metavar="NAME", help="The triple's relation.")
 @click.option("--tail", metavar="NAME", help="The triple's tail.")
-@click.option("--top", type=click.IntRange(min=1), default=10, help="Number of answers.")
+@click.option("--all", "every", is_flag=True, help="The best new facts of every relation.")
+@click.option(
+    "--top",
+    type=click.IntRange(min=1),
+    help="Number of answers, 10 by default; of new facts of a relation, 100 by default.",
+)
+@click.option(
+    "--by-bin", is_flag=True, help="The best new facts in each degree bin of their tails."
+)
 @click.option("--new-only", is_flag=True, help="Leave out triples that the data hold already.")
+@click.option(
+    "--why",
+    is_flag=True,
+    help="Show training facts, paths and neighbours of the first 3 answers; in --json and .jsonl "
+    "of all.",
+)
 @click.option(
     "--queries",
     type=IN_FILE,
     metavar="FILE",
     help="Many queries: .csv, .tsv or .txt with the columns head, relation and tail, the one that "
-    "is asked for left empty. Needs --out.",
+    "is asked for left empty; or given facts, without an empty one. Needs --out.",
 )
 @click.option(
     "--skip-unknown", is_flag=True, help="Leave out queries with names that RUN does not know."
@@ -47,6 +76,7 @@ if TYPE_CHECKING:
 )
 @overwrite_option("an existing file of answers")
 @click.option("--bins", default="1,10,50", metavar="A,B,…", help="Edges of the degree bins.")
+@candidate_options
 @json_option
 @trust_option
 def predict(
@@ -55,40 +85,85 @@ def predict(
     head: str | None,
     relation: str | None,
     tail: str | None,
-    top: int,
+    every: bool,
+    top: int | None,
+    by_bin: bool,
     new_only: bool,
+    why: bool,
     queries: Path | None,
     skip_unknown: bool,
     out: Path | None,
     overwrite: bool,
     bins: str,
+    candidates: str | None,
+    types: Path | None,
     as_json: bool,
 ) -> None:
     """Complete a triple: give two of --head, --relation and --tail, get the third.
 
+    With all three, the given fact is judged: score, filtered rank, probability and degree as the
+    answer to both of its queries. With --relation alone, or --all, the best facts of whole
+    relations that the data do not hold, by the mean probability in both queries of a fact; at least
+    one end of it must be known to training in that place of the relation.
+
     Each answer comes with the model's score; the probability that it is true, if the query lacks
     an answer: a lower bound, fitted on validation queries, where facts that nobody recorded count
     as wrong, and only for the first 20 answers that train and valid do not hold; and its degree:
-    how many training triples lead to it by the relation.
+    how many training triples lead to it by the relation. Where train and valid hold an answer to
+    the query, a line says how often such a query lacks another one.
     """
     from dglkgmix.kg.degrees import DegreeBins
     from dglkgmix.prediction.answers import Query
+    from dglkgmix.prediction.facts import Triple
 
     if as_json and out is not None:
         raise ConfigError("--json prints answers and --out writes them to a file: choose one")
     if queries is None or not _same(out, queries):
         check_new(out, "--out", overwrite=overwrite)
     names = {"head": head, "relation": relation, "tail": tail}
-    chosen = DegreeBins.parse(bins)
+    choice: dict[str, Any] = {
+        "bins": DegreeBins.parse(bins),
+        "candidates": candidates,
+        "types": types,
+        "why": why,
+    }
+    given = {role: name for role, name in names.items() if name is not None}
+    whole = every or list(given) == ["relation"]
+    _check(queries, given, every=every, by_bin=by_bin and not whole, out=out)
     if queries is not None:
         wanted = {"top": top, "new_only": new_only}
-        _many(run, queries, out, names, wanted, bins=chosen, skip_unknown=skip_unknown)
+        _many(run, queries, out, wanted, choice=choice, skip_unknown=skip_unknown)
         return
     if skip_unknown:
         raise ConfigError("--skip-unknown has no use without --queries")
-    query = Query(**names)
-    predictor, reading = _predictor(run, chosen, out)
-    found = predictor.predict(_as_read(query, reading), top=top, new_only=new_only)
+    query = None if whole else Triple(**given) if len(given) == 3 else Query(**names)
+    if isinstance(query, Triple):
+        _check_fact(top, new_only)
+    if why and not isinstance(query, Query):
+        raise ConfigError("--why has no use without a query: it explains answers")
+    predictor, reading = _predictor(run, out, **choice)
+    if query is None:
+        name = None if relation is None else reading.name(relation)
+        relation_facts(predictor, name, top or 100, by_bin=by_bin, out=out, as_json=as_json)
+    elif isinstance(query, Triple):
+        given_facts(predictor, {1: _as_read(query, reading)}, out=out, as_json=as_json)
+    else:
+        asked = _as_read(query, reading)
+        _one(predictor.predict(asked, top=top or 10, new_only=new_only), out, as_json=as_json)
+
+
+def _check(
+    queries: Path | None, given: dict[str, str], *, every: bool, by_bin: bool, out: Path | None
+) -> None:
+    if queries is not None and (given or every):
+        raise ConfigError("--queries FILE takes the place of --head, --relation, --tail and --all")
+    if every and (given or out is None):
+        raise ConfigError("--all takes no --head, --relation or --tail, and needs --out FILE")
+    if by_bin:
+        raise ConfigError("--by-bin has no use without --relation alone, or --all")
+
+
+def _one(found: Prediction, out: Path | None, *, as_json: bool) -> None:
     _warn(found)
     if out is not None:
         _write(out, [found], [1])
@@ -96,6 +171,12 @@ def predict(
         emit_json(found.to_dict())
     else:
         click.echo(_page(found))
+
+
+def _check_fact(top: int | None, new_only: bool) -> None:
+    if top is not None or new_only:
+        option = "--top" if top is not None else "--new-only"
+        raise ConfigError(f"{option} has no use with given facts, which ask for no answers")
 
 
 def _same(out: Path | None, queries: Path) -> bool:
@@ -106,28 +187,34 @@ def _many(
     run: Path,
     queries: Path,
     out: Path | None,
-    names: dict[str, str | None],
     wanted: dict[str, Any],
     *,
-    bins: Any,
+    choice: dict[str, Any],
     skip_unknown: bool,
 ) -> None:
     from dglkgmix.prediction.files import read_queries, unknown_names
 
     if out is None:
         raise ConfigError("--queries needs --out FILE: where the answers go")
-    if any(names.values()):
-        raise ConfigError("--queries FILE takes the place of --head, --relation and --tail")
     if _same(out, queries):
         raise ConfigError(f"--out {out} would replace the queries")
-    asked = read_queries(queries)
-    predictor, reading = _predictor(run, bins, out)
+    asked: list[tuple[str, Any]] = [*read_queries(queries)]
+    facts = _are_facts(queries, asked)
+    if facts:
+        _check_fact(wanted["top"], wanted["new_only"])
+        if choice["why"]:
+            raise ConfigError("--why has no use with given facts: it explains answers")
+    predictor, reading = _predictor(run, out, **choice)
     asked = [(where, _as_read(query, reading)) for where, query in asked]
     unknown = unknown_names(predictor.kg, asked)
     lacking = {where for places in unknown.values() for where in places}
     if unknown:
         _tell_unknown(queries, unknown, f"{len(lacking):,} of {len(asked):,}", skip=skip_unknown)
     kept = {number: query for number, (where, query) in enumerate(asked, 1) if where not in lacking}
+    if facts:
+        given_facts(predictor, kept, out=out, as_json=False)
+        return
+    wanted["top"] = wanted["top"] or 10
     found = [predictor.predict(query, **wanted) for query in kept.values()]
     warned = [text for prediction in found for text in prediction.warnings]
     for text in dict.fromkeys(warned):
@@ -135,11 +222,22 @@ def _many(
     _write(out, found, list(kept))
 
 
-def _as_read(query: Query, reading: ReadOptions) -> Query:
-    """The query with its names as the run's triples were read, stripped for one."""
-    from dglkgmix.prediction.answers import Query
+def _are_facts(path: Path, asked: list[tuple[str, Any]]) -> bool:
+    """Whether all rows are given facts; a file that holds queries as well is refused."""
+    from dglkgmix.prediction.facts import Triple
 
-    return Query(**{role: reading.name(name) for role, name in query.given.items()})
+    facts = [where for where, row in asked if isinstance(row, Triple)]
+    if facts and len(facts) < len(asked):
+        raise DataError(
+            f"{path}: {len(facts):,} of {len(asked):,} rows give head, relation and tail, as "
+            f"{facts[0]}; the others ask for one: put given facts into a file of their own"
+        )
+    return bool(facts)
+
+
+def _as_read(query: Asked, reading: ReadOptions) -> Asked:
+    """The query or fact with its names as the run's triples were read, stripped for one."""
+    return type(query)(**{role: reading.name(name) for role, name in query.given.items()})
 
 
 def _tell_unknown(path: Path, unknown: dict[str, list[str]], share: str, *, skip: bool) -> None:
@@ -158,17 +256,23 @@ def _tell_unknown(path: Path, unknown: dict[str, list[str]], share: str, *, skip
     click.echo(printable("\n  ".join([title, *lines])), err=True)
 
 
-def _predictor(path: Path, bins: Any, out: Path | None) -> tuple[Predictor, ReadOptions]:
+def _predictor(
+    path: Path, out: Path | None, *, bins: DegreeBins, why: bool, **choice: Any
+) -> tuple[Predictor, ReadOptions]:
     """What answers, and how the run's names were read."""
     from dglkgmix.evaluation.list_probability import FEWEST
     from dglkgmix.evaluation.model_scorer import ModelScorer
+    from dglkgmix.evaluation.neighbours import Neighbours
     from dglkgmix.kg.options import ReadOptions
     from dglkgmix.prediction.answers import Predictor
-    from dglkgmix.prediction.files import check_ending
+    from dglkgmix.prediction.tables import check_ending
+    from dglkgmix.prediction.why import Explainer
 
     if out is not None:
         check_ending(out)
-    run = open_run(path)
+        if why and out.suffix != ".jsonl":
+            raise ConfigError(f"--why has no use with {out.suffix} files: write .jsonl")
+    run = open_run(path, **choice)
     listed = run.list_probability()
     if listed is None:
         click.echo(
@@ -176,7 +280,12 @@ def _predictor(path: Path, bins: Any, out: Path | None) -> tuple[Predictor, Read
             "first answers of their queries",
             err=True,
         )
-    predictor = Predictor(run.kg, ModelScorer(run.model), listed, bins)
+    scorer = ModelScorer(run.model)
+    explainer = None
+    if why:
+        explainer = Explainer(run.kg, Neighbours(run.kg, run.model, scorer.vectors))
+    asked = run.kg, scorer, listed, bins, explainer
+    predictor = Predictor(*asked, candidates=run.candidates)
     return predictor, ReadOptions(**run.config.data.reading)
 
 
@@ -195,7 +304,7 @@ def _write(out: Path, predictions: list[Prediction], numbers: list[int]) -> None
     )
 
 
-_BOUND = "  probability: a lower bound, if the query lacks an answer"
+_SHARED = "  neighbours whose probabilities would rise down the list share their mean"
 
 
 def _page(prediction: Prediction) -> str:
@@ -203,7 +312,7 @@ def _page(prediction: Prediction) -> str:
 
     query = prediction.query
     parts = [query.given.get(role, "?") for role in ("head", "relation", "tail")]
-    title = " · ".join(_one_line(part) for part in parts)
+    title = " · ".join(one_line(part) for part in parts)
     if not prediction.answers:
         return f"{title}\n\n  no answers left"
     rows = [["", query.asked, "score", "probability", "degree", "bin", ""]]
@@ -213,7 +322,7 @@ def _page(prediction: Prediction) -> str:
         rows.append(
             [
                 str(place),
-                _one_line(answer.name),
+                one_line(answer.name),
                 f"{answer.score:.4f}",
                 chance,
                 f"{answer.degree:,}",
@@ -221,9 +330,15 @@ def _page(prediction: Prediction) -> str:
                 ", ".join(remarks),
             ]
         )
-    note = f"\n\n{_BOUND}" if any(a.probability is not None for a in prediction.answers) else ""
-    return f"{title}\n\n{aligned(rows, right=(0, 2, 3, 4))}{note}"
-
-
-def _one_line(name: str) -> str:
-    return printable(name).replace("\n", "\\n")
+    note = ""
+    chances = [a.probability for a in prediction.answers if a.probability is not None]
+    if chances:
+        note = "\n\n  probability: a lower bound"
+        if prediction.another is not None:
+            share = f"{100 * prediction.another:.1f} %"
+            note += ", if the query lacks an answer;\n"
+            note += f"  of the relation's queries with a known answer {share} do"
+    if any(a == b for a, b in pairwise(chances)):
+        note += f"\n{_SHARED}"
+    why = f"\n\n{why_page(prediction)}" if prediction.answers[0].why is not None else ""
+    return f"{title}\n\n{aligned(rows, right=(0, 2, 3, 4))}{note}{why}"

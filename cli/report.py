@@ -6,7 +6,13 @@ from pathlib import Path
 
 import click
 
-from dglkgmix.cli.common import metric_option, open_run, printable, trust_option
+from dglkgmix.cli.common import (
+    candidate_options,
+    metric_option,
+    open_run,
+    printable,
+    trust_option,
+)
 from dglkgmix.cli.outputs import IN, OUT_FILE, check_new, overwrite_option
 
 
@@ -23,10 +29,28 @@ from dglkgmix.cli.outputs import IN, OUT_FILE, check_new, overwrite_option
 )
 @click.option("--split", type=click.Choice(["test", "valid"]), default="test", help="What to rank.")
 @click.option("--bins", default="1,10,50", metavar="A,B,…", help="Edges of the degree bins.")
+@candidate_options
+@click.option(
+    "--map",
+    "projection",
+    type=click.Choice(["pca", "tsne"]),
+    default="pca",
+    help="How the map of the entities is made; t-SNE takes longer.",
+)
 @overwrite_option("an existing file")
 @metric_option
 @trust_option
-def report(runs: tuple[Path, ...], out: Path, *, split: str, bins: str, overwrite: bool) -> None:
+def report(
+    runs: tuple[Path, ...],
+    out: Path,
+    *,
+    split: str,
+    bins: str,
+    candidates: str | None,
+    types: Path | None,
+    projection: str,
+    overwrite: bool,
+) -> None:
     """Write a page about RUNS: data, bias, results by degree, tests, examples, settings.
 
     The page is one HTML file that needs no network and no script. RUNS must be of the same data;
@@ -36,5 +60,6 @@ def report(runs: tuple[Path, ...], out: Path, *, split: str, bins: str, overwrit
     from dglkgmix.report.page import write_report
 
     check_new(out, "--out", overwrite=overwrite)
-    write_report([open_run(run) for run in runs], out, split=split, bins=DegreeBins.parse(bins))
+    opened = [open_run(run, candidates, types) for run in runs]
+    write_report(opened, out, split=split, bins=DegreeBins.parse(bins), projection=projection)
     click.echo(printable(f"Report: {out}"))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,6 +12,7 @@ from dglkgmix.config.settings import READING
 from dglkgmix.errors import ConfigError, DataError
 
 if TYPE_CHECKING:
+    from dglkgmix.evaluation.candidates import Candidates
     from dglkgmix.evaluation.list_account import ListedAnswers
     from dglkgmix.evaluation.list_probability import ListProbability
     from dglkgmix.evaluation.platt import Platt
@@ -52,7 +53,9 @@ class Subject:
     table: RankTable
     split: str
     reading: ReadOptions
+    candidates: Candidates
     model: Model | None = None
+    new: Collection[str] = ()
 
     def calibration(
         self, bins: DegreeBins, false: Path | None = None, fit_false: Path | None = None
@@ -79,6 +82,15 @@ class Subject:
             false_triples=self._triples(false),
         )
 
+    def classification(self, false: Path | None, fit_false: Path | None) -> Options | None:
+        """The triple classification of given false triples, in files; None without these."""
+        from dglkgmix.evaluation.triple_classification import classify_triples
+
+        if false is None or self.model is None:
+            return None
+        triples, fitted = self._triples(false), self._triples(fit_false)
+        return classify_triples(self.model.scorer, self.kg, self.split, triples, fitted)
+
     def answers(self) -> ListedAnswers | None:
         """The first answers with their probabilities; None where there is nothing to fit these."""
         from dglkgmix.evaluation.list_account import listed_answers
@@ -86,7 +98,7 @@ class Subject:
         fitted = None if self.model is None else self.model.listed()
         if self.model is None or fitted is None:
             return None
-        return listed_answers(self.model.scorer, self.kg, self.split, fitted)
+        return listed_answers(self.model.scorer, self.kg, self.split, fitted, self.candidates)
 
     def _platt(self, model: Model, fit_false: Path | None) -> Platt | None:
         from dglkgmix.evaluation.assessment import fit_calibration
@@ -132,7 +144,7 @@ def _run(path: Path, options: Options) -> Subject:
     from dglkgmix.kg.options import ReadOptions
 
     _refuse(options, "RUN, which holds its own triples", ("data", *READING))
-    run = open_run(path)
+    run = open_run(path, options["candidates"], options["types"])
     scorer = ModelScorer(run.model)
     model = Model(
         scorer=scorer,
@@ -142,10 +154,13 @@ def _run(path: Path, options: Options) -> Subject:
         sigmoid_is_probability=run.config.sigmoid_is_probability,
     )
     if options["block"] is not None:  # asked for: rank anew
-        model.ranks = _ranker(scorer, run.kg, options)
+        model.ranks = _ranker(scorer, run.kg, options, run.candidates)
     reading = ReadOptions(**run.config.data.reading)
     table = model.ranks(options["split"])
-    return Subject(str(path), run.kg, table, options["split"], reading, model)
+    split = options["split"]
+    return Subject(
+        str(path), run.kg, table, split, reading, run.candidates, model, run.new_entities
+    )
 
 
 def _foreign(path: Path, options: Options) -> Subject:
@@ -154,8 +169,9 @@ def _foreign(path: Path, options: Options) -> Subject:
     unused = ("false_triples", "fit_false_triples", "block")
     _refuse(options, "--ranks, whose model is not at hand", unused)
     kg, reading = _data(options, "--ranks")
-    table = read_ranks(path, kg, options["split"], reading)
-    return Subject(str(path), kg, table, options["split"], reading)
+    candidates = _candidates(options, kg, reading)
+    table = read_ranks(path, kg, options["split"], reading, candidates)
+    return Subject(str(path), kg, table, options["split"], reading, candidates)
 
 
 def _baseline(options: Options) -> Subject:
@@ -164,23 +180,27 @@ def _baseline(options: Options) -> Subject:
     from dglkgmix.evaluation.popularity import PopularityScorer
 
     kg, reading = _data(options, "--baseline")
+    candidates = _candidates(options, kg, reading)
     scorer = PopularityScorer(kg)
-    ranks = _ranker(scorer, kg, options)
+    ranks = _ranker(scorer, kg, options, candidates)
     model = Model(
         scorer=scorer,
         ranks=ranks,
         platt=lambda: fit_calibration(scorer, kg, ranks("valid")),
-        listed=lambda: fit_on_validation(scorer, kg),
+        listed=lambda: fit_on_validation(scorer, kg, candidates),
         sigmoid_is_probability=False,
     )
     title = f"{options['baseline']} on {options['data']}"
-    return Subject(title, kg, ranks(options["split"]), options["split"], reading, model)
+    table = ranks(options["split"])
+    return Subject(title, kg, table, options["split"], reading, candidates, model)
 
 
-def _ranker(scorer: Scorer, kg: KnowledgeGraph, options: Options) -> Callable[[str], RankTable]:
+def _ranker(
+    scorer: Scorer, kg: KnowledgeGraph, options: Options, candidates: Candidates
+) -> Callable[[str], RankTable]:
     from dglkgmix.evaluation.rank_split import rank_split
 
-    return lambda split: rank_split(scorer, kg, split, options["block"])
+    return lambda split: rank_split(scorer, kg, split, options["block"], candidates=candidates)
 
 
 def _data(options: Options, option: str) -> tuple[KnowledgeGraph, ReadOptions]:
@@ -190,6 +210,13 @@ def _data(options: Options, option: str) -> tuple[KnowledgeGraph, ReadOptions]:
         raise ConfigError(f"{option} needs --data SOURCE: the graph whose triples are ranked")
     kg = load_source(options["data"], **{name: options[name] for name in READING})
     return kg, ReadOptions(strip=bool(options["strip"]), normalize=options["normalize"])
+
+
+def _candidates(options: Options, kg: KnowledgeGraph, reading: ReadOptions) -> Candidates:
+    from dglkgmix.evaluation.candidates import Candidates, read_types
+
+    types = None if options["types"] is None else read_types(options["types"], kg, reading)
+    return Candidates.of(kg, options["candidates"], types)
 
 
 def _refuse(options: Options, subject: str, names: tuple[str, ...]) -> None:

@@ -16,6 +16,7 @@ from dglkgmix.cli.common import (
     printable,
     source_options,
     trust_option,
+    warn_of_alike,
     warn_of_mirrors,
 )
 from dglkgmix.cli.options import flags
@@ -51,6 +52,13 @@ if TYPE_CHECKING:
     "config_file",
     type=IN_FILE,
     help="Start from a TOML file (on top of the recipe).",
+)
+@click.option(
+    "--from",
+    "parent",
+    type=NonEmpty(),
+    metavar="RUN",
+    help="Start from RUN's weights, matched by name, and its settings; a quarter of its epochs.",
 )
 @click.option("--set", "sets", multiple=True, metavar="K=V", help="Any option: training.lr=1e-3.")
 @click.option("--show-config", is_flag=True, help="Print the settled configuration and stop.")
@@ -136,6 +144,7 @@ def _start(options: dict[str, Any], group: Processes) -> Result:
         kg = _read(config)
     if group.main:
         warn_of_mirrors(kg)
+        warn_of_alike(kg, config.data.source)
     observers = _observers(options)
     return launch.train(
         kg,
@@ -188,22 +197,28 @@ def _go_on(
 def _show_config(options: dict[str, Any]) -> None:
     """The settled configuration; without SOURCE, what depends on the graph stays "auto"."""
     from dglkgmix.config.toml import dumps
-    from dglkgmix.training.trainer import Trainer
+    from dglkgmix.training.launch import settled
 
     config = _assembled(options)
     if config.data.source:
-        config = Trainer.check(_read(config), config)
+        config = settled(_read(config), config)
     click.echo(dumps(config), nl=False)
 
 
 def _assembled(options: dict[str, Any]) -> Config:
-    """Defaults, then recipe, file, and flags and --set, the later ones winning."""
+    """Defaults, then recipe or run, file, and flags and --set, the later ones winning."""
     from dglkgmix.config import Config
     from dglkgmix.config.assembly import assemble
     from dglkgmix.config.toml import load
 
     base = Config()
-    if options["recipe"]:
+    if options["parent"]:
+        from dglkgmix.training.launch import settings_of
+
+        if options["recipe"]:
+            raise ConfigError("--from takes the settings of RUN: leave --recipe out")
+        base = settings_of(options["parent"])
+    elif options["recipe"]:
         from dglkgmix.experiments.recipes import load_recipe
 
         base = load_recipe(options["recipe"])
@@ -217,11 +232,10 @@ def _stored(options: dict[str, Any], folder: RunFolder) -> Config:
     from dglkgmix.config.assembly import resumed
     from dglkgmix.runs import run_files
 
-    for name in ("recipe", "config_file"):
-        if options[name]:
-            raise ConfigError(
-                "--resume takes the run's own settings: leave --recipe and --config out"
-            )
+    if options["recipe"] or options["config_file"] or options["parent"]:
+        raise ConfigError(
+            "--resume takes the run's own settings: leave --recipe, --config and --from out"
+        )
     given = _flags(options)
     for key, value in given.items():
         if value is not None and OPTIONS[key].classes:
@@ -238,12 +252,7 @@ def _read(config: Config) -> KnowledgeGraph:
     data = config.data
     if not data.source:
         raise ConfigError("SOURCE is missing: a catalog name, a folder or a file of triples")
-    split = {
-        "shares": data.split,
-        "split_seed": data.split_seed,
-        "split_mirrors": data.split_mirrors,
-    }
-    return load_source(data.source, **data.reading, **split)
+    return load_source(data.source, **data.reading, **data.splitting)
 
 
 def _progress(options: dict[str, Any]) -> Any:

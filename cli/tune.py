@@ -107,4 +107,4 @@ def tune(source: str | None, space: str, **options: Any) -> None:
     click.echo(f"Best of {found['trials']} trials: number {best['number']}, {best['value']:.4f}")
     for option, value in best["options"].items():
         click.echo(printable(f"  {option} = {value}"))
-    click.echo(f"Recipe: {found['recipe']}")
+    click.echo(printable(f"Recipe: {found['recipe']}"))

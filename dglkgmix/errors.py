@@ -52,6 +52,10 @@ class StorageError(DglkgmixError, OSError):
     """A disk, folder or mirror that failed during the work."""
 
 
+class OutputError(StorageError):
+    """Standard output that cannot be written."""
+
+
 class DependencyError(DglkgmixError, ImportError):
     """A package that is missing or does not load; the message names the command that mends it."""
 

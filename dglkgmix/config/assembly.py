@@ -108,17 +108,12 @@ def resumed(
             f"anew with {OVERWRITE}"
         )
     for key, (old, new) in differences(stored, config).items():
-        if key not in CHANGEABLE and new not in ("auto", "same"):
+        if key in CHANGEABLE:
+            continue
+        if new not in ("auto", "same"):
             raise ConfigError(
                 f"{key} is {old!r} in the run and {new!r} now: a resumed run goes on as it began. "
                 f"Leave {key} out, or start anew with {OVERWRITE}"
             )
-    return _kept(stored, config)
-
-
-def _kept(stored: Config, config: Config) -> Config:
-    """Options asked for as "auto" keep what "auto" was settled to when the run began."""
-    for key, (old, new) in differences(stored, config).items():
-        if new in ("auto", "same") and key not in CHANGEABLE:
-            config = set_option(config, key, old)
+        config = set_option(config, key, old)  # What "auto" was settled to when the run began.
     return config

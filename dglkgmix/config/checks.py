@@ -95,30 +95,30 @@ def _together(config: Config) -> Iterator[str]:
             f"strategy.draws {strategy.draws} exceeds strategy.partners {strategy.partners}, "
             "of which they are drawn"
         )
+    if training.parent and (config.pretrain.run or config.pretrain.enabled is True):
+        yield (
+            "training.parent (--from) takes the place of a first stage: leave pretrain.run "
+            "(--pretrained) and pretrain.enabled (--pretrain) out"
+        )
     if config.pretrain.run and config.pretrain.enabled is False:
         yield "pretrain.run names a run, but pretrain.enabled is false (--no-pretrain)"
     if model.fanout and "fanout" not in reads("encoder", model.encoder):
         yield (
             f'model.fanout samples neighbours, which model.encoder "{model.encoder}" does not read'
         )
-    yield from _smoothing(config)
-    yield from _relation_prediction(config)
+    yield from _by_stage(config)
 
 
-def _relation_prediction(config: Config) -> Iterator[str]:
+def _by_stage(config: Config) -> Iterator[str]:
+    decoder = config.model.decoder
     for table in ("training", "pretrain"):
         weight = _inherit(config, table, "relation_prediction")
-        if weight and not find("decoder", config.model.decoder).predicts_relations:
+        if weight and not find("decoder", decoder).predicts_relations:
             able = [name for name in DECODERS if find("decoder", name).predicts_relations]
             yield (
-                f"{table}.relation_prediction {weight}: the scores of model.decoder "
-                f'"{config.model.decoder}" are no product with the relation; '
-                f"those of these are: {', '.join(able)}"
+                f'{table}.relation_prediction {weight}: the scores of model.decoder "{decoder}" '
+                f"are no product with the relation; those of these are: {', '.join(able)}"
             )
-
-
-def _smoothing(config: Config) -> Iterator[str]:
-    for table in ("training", "pretrain"):
         loss, mass, share = (
             _inherit(config, table, key) for key in ("loss", "smoothing_mass", "label_smoothing")
         )

@@ -47,6 +47,7 @@ _BASES = {
     "encoder": "dglkgmix.models.encoder:Encoder",
     "strategy": "dglkgmix.strategies.base:Strategy",
 }
+_choosers: list[type] = []
 # Classes of the user's that were named in this process, by their import path.
 _named: dict[str, type] = {}
 _trusted: ContextVar[bool] = ContextVar("trusted", default=False)
@@ -54,17 +55,14 @@ _trusted: ContextVar[bool] = ContextVar("trusted", default=False)
 
 @contextmanager
 def trusting(value: bool) -> Iterator[None]:
-    """Within it, stored runs may name classes that have to be imported, where ``value`` is true."""
-    token = _trusted.set(value)
+    """Within it, stored runs may name classes that have to be imported, where ``value`` is true
+    or another such block stands around it.
+    """
+    token = _trusted.set(value or _trusted.get())
     try:
         yield
     finally:
         _trusted.reset(token)
-
-
-def is_trusting() -> bool:
-    """Whether :func:`trusting` is in force."""
-    return _trusted.get()
 
 
 def find(kind: str, name: str) -> Any:
@@ -149,6 +147,10 @@ class Chooser:
 
     own: tuple[tuple[str, Any], ...]
 
+    def __init_subclass__(cls) -> None:
+        """Classes are checked against the options of the table that names them."""
+        _choosers.append(cls)
+
     def __post_init__(self) -> None:
         """Classes become names, and ``own`` gets every option that the user's declare."""
         kinds = {name: o for name, o in declared(type(self), "").items() if o.classes}
@@ -192,12 +194,9 @@ def _own_options(kind: str, found: type) -> dict[str, Option]:
 
 def _check(kind: str, found: type, at: str) -> None:
     """Refuse options that clash with the package's, and parameters that are no options."""
-    from dglkgmix.config.tables import ModelConfig, StrategyConfig
-
     own = _own_options(kind, found)
-    known = declared(
-        *((StrategyConfig, "strategy") if kind == "strategy" else (ModelConfig, "model"))
-    )
+    tables = (declared(table, "") for table in _choosers)
+    known = next(t for t in tables if any(made.classes == kind for made in t.values()))
     for name in own:
         if name in known:
             raise ConfigError(
@@ -241,8 +240,12 @@ def import_named(path: str, *, trust: bool = True, at: str = "") -> Any:
                 f"{at}{path} was defined in a script or notebook: move it to a module, and name it "
                 "module:Class"
             ) from None
+        # Of a module in a package, its first part is what is missing.
+        lacking = isinstance(error, ModuleNotFoundError) and (error.name or "") in module
+        advice = "; run this in the module's folder, or put that folder into PYTHONPATH"
         raise ConfigError(
             f"{at}{path} cannot be imported: {type(error).__name__}: {error}"
+            f"{advice if lacking else ''}"
         ) from error
 
 

@@ -41,8 +41,8 @@ class Option:
         auto: what "auto" becomes, in a few words.
         bounds: its range, or None.
         of: "decoder", "encoder" or "strategy", where the chosen class decides whether it is read.
-        unread: why a configuration does not read it, or None; given the configuration and the
-            table ("training" or "pretrain") that the option stands in.
+        unread: why a configuration does not read it, or None; given the configuration and
+            ``key``.
         classes: "decoder", "encoder" or "strategy", where the value names a class.
         key: ``table.name``.
         types: the types that a value may have.

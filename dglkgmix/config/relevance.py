@@ -43,7 +43,7 @@ def idle(config: Config, key: str) -> str | None:
         if option.name not in reads(option.of, choice):
             return f'{chooser} "{choice}" does not read it'
     if table == "pretrain" and key not in ("pretrain.enabled", "pretrain.run"):
-        reason = no_first_stage(config, table)
+        reason = no_first_stage(config)
         if reason is not None:
             return reason
-    return option.unread(config, table) if option.unread else None
+    return option.unread(config, key) if option.unread else None

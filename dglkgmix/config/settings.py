@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any, Generic
 
 from typing_extensions import Never
@@ -51,15 +51,8 @@ class Config(Generic[Open]):
         return getattr(getattr(self, table), name)
 
 
-SECTIONS: dict[str, type] = {
-    "data": DataConfig,
-    "model": ModelConfig,
-    "training": TrainingConfig,
-    "strategy": StrategyConfig,
-    "pretrain": PretrainConfig,
-    "swa": SwaConfig,
-    "runtime": RuntimeConfig,
-}
+# The class of each table.
+SECTIONS: dict[str, Any] = {table.name: table.default_factory for table in fields(Config)}
 OPTIONS: dict[str, Option] = {
     made.key: made for table, cls in SECTIONS.items() for made in declared(cls, table).values()
 }
@@ -71,23 +64,17 @@ TRAINING = {o.flag: o for o in OPTIONS.values() if o.flag and o.flag not in READ
 Settled = Config[Never]
 
 
-def options(config: Config[Any] | None = None) -> dict[str, Option]:
+def options(config: Config[Any]) -> dict[str, Option]:
     """All options by ``table.name``; with those of the user's classes that ``config`` names."""
-    own: dict[str, dict[str, Option]] = {}
-    if config is not None:
-        for made in OPTIONS.values():
-            if made.classes:
-                table = made.key.partition(".")[0]
-                found = classes.options_of(made.classes, config.value(made.key))
-                own.setdefault(table, {}).update({o.key: o for o in found.values()})
-    if not any(own.values()):
-        return OPTIONS
-    together: dict[str, Option] = {}
+    found: dict[str, Option] = {}
     for table in SECTIONS:
-        prefix = f"{table}."
-        together |= {key: o for key, o in OPTIONS.items() if key.startswith(prefix)}
-        together |= own.get(table, {})
-    return together
+        ours = {key: made for key, made in OPTIONS.items() if key.startswith(f"{table}.")}
+        found |= ours
+        for made in ours.values():
+            if made.classes:
+                own = classes.options_of(made.classes, config.value(made.key))
+                found |= {o.key: o for o in own.values()}
+    return found
 
 
 def flag_of(key: str) -> str | None:

@@ -47,6 +47,7 @@ _SHARES = Bounds(
     lambda x: x[0] > 0 and min(x) >= 0 and math.isclose(sum(x), 1),
     "must be three shares that add up to 1, the first above 0",
 )
+SPLITTING = ("split", "split_seed", "split_mirrors")
 _SIZE = "by graph size"
 _CONVE = "ConvE: "
 _SAME = ("same",)
@@ -109,8 +110,7 @@ class DataConfig:
     @property
     def splitting(self) -> dict[str, Any]:
         """Keywords of :func:`dglkgmix.kg.sources.load` for how one file is split."""
-        names = ("split", "split_seed", "split_mirrors")
-        return {name: getattr(self, name) for name in names}
+        return {name: getattr(self, name) for name in SPLITTING}
 
 
 @dataclass(frozen=True)
@@ -230,13 +230,13 @@ class TrainingConfig(Generic[Open]):
         "Factor of the learning rate.",
         auto="1; 0.5 on a plateau",
         bounds=_DECAY,
-        unread=conditions.no_decay,
+        unread=conditions.without_schedule("exponential", "plateau"),
     )
     lr_patience: int = option(
         3,
         "Validations without a new best before the rate falls.",
         bounds=AT_LEAST_1,
-        unread=conditions.no_plateau,
+        unread=conditions.without_schedule("plateau"),
     )
     optimizer: Optimizer = option("adam", "Optimiser.")
     loss: LossName = option("bce", "Binary or softmax cross-entropy.", flag="loss")
@@ -257,17 +257,17 @@ class TrainingConfig(Generic[Open]):
         "1-k: negatives of each triple.",
         auto="100, less on graphs of fewer entities",
         bounds=AT_LEAST_1,
-        unread=conditions.no_negatives,
+        unread=conditions.not_1_k,
     )
     filtered: bool = option(
         True,
         "1-k: training triples among the negatives are redrawn and masked.",
-        unread=conditions.unfiltered,
+        unread=conditions.not_1_k,
     )
     group_queries: bool = option(
         False,
         "1-k: a query's triples stand together in a batch, which encodes each query once.",
-        unread=conditions.ungrouped,
+        unread=conditions.not_1_k,
     )
     n3: float = option(0.0, "N3 penalty on a batch's vectors, per positive.", bounds=AT_LEAST_0)
     l2: float = option(0.0, "L2 penalty on them.", bounds=AT_LEAST_0)
@@ -288,6 +288,7 @@ class TrainingConfig(Generic[Open]):
     patience: int = option(
         10, "Validations without a new best.", flag="patience", bounds=AT_LEAST_0
     )
+    parent: str = option("", "RUN whose weights the training starts from, matched by name.")
 
 
 @dataclass(frozen=True)
@@ -381,7 +382,9 @@ class PretrainConfig(Generic[Open]):
     """``[pretrain]``: the first stage, always with the standard strategy."""
 
     enabled: bool | Open = option("auto", "Train in two stages.", flag="pretrain", auto="for mixup")
-    run: str = option("", "Use RUN's embeddings instead of pre-training.", flag="pretrained")
+    run: str = option(
+        "", "Use RUN's embeddings, matched by name, instead of pre-training.", flag="pretrained"
+    )
     regime: Regime | Open = _as_main("regime", "1-n")
     epochs: int | Open = _as_main("epochs")
     batch_size: int | Open = _as_main("batch_size")

@@ -6,7 +6,7 @@ import dataclasses
 import difflib
 import json
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal, TypeVar, get_args, get_origin
 
@@ -37,11 +37,19 @@ def loads(
         ConfigError: text that is no TOML, an unknown key (with close matches) or a value of
             another type; the message starts with ``where``.
     """
+    return merge(base or Config(), parse(text, where), where=where, trust=trust)
+
+
+def parse(text: str, where: str) -> dict[str, Any]:
+    """The tables of ``text``.
+
+    Raises:
+        ConfigError: text that is no TOML; the message starts with ``where``.
+    """
     try:
-        tables = tomllib.loads(text)
+        return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise ConfigError(f"{where}: not a TOML file: {error}") from None
-    return merge(base or Config(), tables, where=where, trust=trust)
 
 
 def load(path: str | Path, base: Config | None = None) -> Config:
@@ -49,12 +57,18 @@ def load(path: str | Path, base: Config | None = None) -> Config:
     return loads(read_utf8(path), base, where=str(path))
 
 
-def dumps(config: Config) -> str:
-    """Write ``config`` as TOML that :func:`loads` reads back to an equal value."""
-    tables = {table: [f"[{table}]"] for table in SECTIONS}
+def dumps(config: Config, base: Config | None = None) -> str:
+    """Write ``config`` as TOML that :func:`loads` reads back to an equal value.
+
+    With ``base``, on top of which it is read then, only what differs from it.
+    """
+    kept = None if base is None else differences(base, config)
+    tables: dict[str, list[str]] = {table: [] for table in SECTIONS}
     for option, value in config.items():
-        tables[option.key.partition(".")[0]].append(f"{option.name} = {toml_value(value)}")
-    return "\n\n".join("\n".join(lines) for lines in tables.values()) + "\n"
+        if kept is None or option.key in kept:
+            tables[option.key.partition(".")[0]].append(f"{option.name} = {toml_value(value)}")
+    shown = {table: lines for table, lines in tables.items() if lines or kept is None}
+    return "\n\n".join("\n".join([f"[{t}]", *lines]) for t, lines in shown.items()) + "\n"
 
 
 def merge(
@@ -74,14 +88,14 @@ def merge(
     sections = {}
     for name, values in tables.items():
         if name not in SECTIONS:
-            raise ConfigError(f"{where}: unknown table [{name}]{_close(name, SECTIONS)}")
+            raise ConfigError(f"{where}: unknown table [{name}]{close(name, SECTIONS)}")
         if not isinstance(values, Mapping):
             raise ConfigError(f"{where}: {name} is a table, not {_shown(values)}")
         sections[name] = _merge_section(getattr(config, name), name, values, where, trust)
     return dataclasses.replace(config, **sections)
 
 
-def apply_overrides(config: Config, overrides: Iterable[str], *, where: str = "--set") -> Config:
+def apply_overrides(config: Config, overrides: Iterable[str]) -> Config:
     """Apply ``table.option=value`` strings; values are TOML, or bare words.
 
     ``apply_overrides(config, ["training.lr=1e-3", "strategy.name=mixup"])``
@@ -89,8 +103,8 @@ def apply_overrides(config: Config, overrides: Iterable[str], *, where: str = "-
     for override in overrides:
         key, found, text = override.partition("=")
         if not found:
-            raise ConfigError(f"{where} {override}: expected table.option=value")
-        config = set_option(config, key.strip(), _value(text.strip()), where=where)
+            raise ConfigError(f"--set {override}: expected table.option=value")
+        config = set_option(config, key.strip(), _value(text.strip()), where="--set")
     return config
 
 
@@ -99,7 +113,7 @@ def set_option(config: Config, key: str, value: Any, *, where: str = "option") -
     table, _, option = key.partition(".")
     if table not in SECTIONS or not option:
         known = options(config)
-        raise ConfigError(f"{where}: unknown option {key!r}{_close(key, known)}")
+        raise ConfigError(f"{where}: unknown option {key!r}{close(key, known)}")
     return merge(config, {table: {option: value}}, where=where)
 
 
@@ -129,7 +143,7 @@ def _merge_section(section: T, table: str, values: Mapping[str, Any], where: str
         key = f"{table}.{name}"
         if name not in known:
             every = [*OPTIONS, *(made.key for made in known.values() if made.key not in OPTIONS)]
-            raise ConfigError(f"{where}: unknown option {key!r}{_close(key, every)}")
+            raise ConfigError(f"{where}: unknown option {key!r}{close(key, every)}")
         if name not in changes:
             changes[name] = _checked(value, known[name], f"{where}: {key}")
     if hasattr(section, "own"):
@@ -158,21 +172,17 @@ def _match(value: Any, hint: Any) -> tuple[bool, Any]:
         same = [x for x in get_args(hint) if x == value and type(x) is type(value)]
         return bool(same), value
     if get_origin(hint) is tuple:
-        return _match_tuple(value, get_args(hint))
+        if not isinstance(value, list | tuple):
+            return False, value
+        kinds = get_args(hint)
+        if kinds[-1] is Ellipsis:
+            kinds = kinds[:1] * len(value)
+        matches = [_match(x, kind) for x, kind in zip(value, kinds, strict=False)]
+        fits = len(value) == len(kinds) and all(ok for ok, _ in matches)
+        return fits, tuple(x for _, x in matches)
     if hint is float and type(value) is int:
         return True, float(value)
     return type(value) is hint, value
-
-
-def _match_tuple(value: Any, hints: tuple[Any, ...]) -> tuple[bool, Any]:
-    if not isinstance(value, list | tuple):
-        return False, value
-    if hints[-1] is Ellipsis:
-        hints = hints[:1] * len(value)
-    if len(value) != len(hints):
-        return False, value
-    matches = [_match(x, hint) for x, hint in zip(value, hints, strict=True)]
-    return all(ok for ok, _ in matches), tuple(x for _, x in matches)
 
 
 def _describe(hint: Any) -> str:
@@ -206,8 +216,11 @@ def toml_value(value: Any) -> str:
     return repr(value)
 
 
-def _close(name: str, known: Iterable[str]) -> str:
-    """Close by what follows the table, in letters or in whole words; else by all letters."""
+def close(name: str, known: Collection[str]) -> str:
+    """``; did you mean …?`` with what is close to ``name``, else the whole of a short list.
+
+    Close by what follows the table, in letters or in whole words; else by all letters.
+    """
     table, _, option = name.rpartition(".")
     scores = {}
     for key in known:
@@ -219,7 +232,9 @@ def _close(name: str, known: Iterable[str]) -> str:
             scores[key] = likeness + 0.1 * (table == other_table)
     near = sorted(scores, key=lambda key: -scores[key])[:4]
     near = near or difflib.get_close_matches(name, list(known), n=3, cutoff=0.6)
-    return f"; did you mean {', '.join(near)}?" if near else ""
+    if near:
+        return f"; did you mean {', '.join(near)}?"
+    return f"; known: {', '.join(sorted(known))}" if len(known) <= 12 else ""
 
 
 def _shown(value: Any) -> str:

@@ -22,8 +22,9 @@ def split_columns(X: Any, widths: tuple[int, ...]) -> list[Array]:
     and ``1`` would be two names.
 
     Raises:
-        DataError: another shape, a missing value, or one that is neither a string nor an integer;
-            the message names row and column, both counted from 0.
+        DataError: another shape, a missing value, an empty name, one that UTF-8 cannot express, or
+            one that is neither a string nor an integer; the message names row and column, both
+            counted from 0.
     """
     if hasattr(X, "iloc"):
         columns = [X.iloc[:, i].to_numpy() for i in range(X.shape[1])]
@@ -140,6 +141,10 @@ def _named(column: Array, where: str) -> Array:
                 "strings or integers, of one kind in a column: convert them"
             )
     if kinds == (str,):
+        for row, value in enumerate(values):
+            if not value or (not value.isascii() and any("\ud800" <= c <= "\udfff" for c in value)):
+                what = f"{value!r} cannot be written as UTF-8" if value else "an empty name"
+                raise DataError(f"row {row}, {where}: {what}: leave such rows out or mend the name")
         return values
     try:
         return values.astype(np.int64)

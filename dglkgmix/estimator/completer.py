@@ -13,16 +13,19 @@ import torch
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from dglkgmix.config.settings import TRAINING
+from dglkgmix.config.toml import set_option
 from dglkgmix.errors import ConfigError, DataError, UnknownNameError
 from dglkgmix.estimator import ranks as ranking
 from dglkgmix.estimator.columns import ROLES, Array, Names, as_weights, split_columns, with_tails
-from dglkgmix.estimator.options import from_config, to_config
+from dglkgmix.estimator.options import constructor, from_config, to_config
 from dglkgmix.estimator.packed import PackedRun
+from dglkgmix.evaluation.candidates import Candidates
 from dglkgmix.evaluation.model_scorer import ModelScorer
 from dglkgmix.evaluation.ranking import BLOCK, RUN
 from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.kg.splits import assign_parts
+from dglkgmix.prediction.facts import Fact, judge_facts
+from dglkgmix.runs.run import Run
 from dglkgmix.training.launch import train
 from dglkgmix.training.progress import make_progress
 
@@ -48,9 +51,8 @@ class KGCompleter(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Knowledge graph completion as a scikit-learn estimator.
 
     X holds triples, (n, 3): head, relation, tail; or (n, 2) with the tails as y. Names are
-    strings or integers, of one kind in heads and tails. Duplicates count once.
-
-    Letters: n rows, E entities, D dimension.
+    strings or integers, of one kind in heads and tails. Duplicates count once. Letters: n rows, E
+    entities, D dimension.
 
     Parameters are those of ``dglkgmix train``, by the names of its flags and with its defaults;
     "auto" follows the size of the graph. Beside them:
@@ -61,9 +63,14 @@ class KGCompleter(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         unseen: what :meth:`rank` and :meth:`score` make of names that ``fit`` has not seen, as in
             a fold of a cross-validation: "tie" ranks their queries as if all candidates scored
             the same, "error" refuses them. Predictions always refuse them.
+        warm_start: a later ``fit`` starts from the weights of the one before, matched by name, and
+            takes a quarter of the "auto" epochs; its X holds all triples, old and new.
         config: any other option: a dictionary of tables, ``{"model": {"entity_dim": 64}}``, a
             :class:`dglkgmix.config.Config` or the path of a TOML file. Parameters that
             differ from their defaults win.
+        candidates: which entities may answer in :meth:`predict`, :meth:`top_k` and :meth:`rank`; a
+            rule of :meth:`dglkgmix.evaluation.candidates.Candidates.of`. An answer to rank that is
+            none has the last rank.
         verbose: show progress on standard error.
 
     Attributes:
@@ -92,10 +99,17 @@ class KGCompleter(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         Raises:
             DataError: X, y or the weights are not what is described here.
             ConfigError: a parameter that makes no sense, by name.
+            CheckpointError: with ``warm_start``, an earlier ``fit`` of another model.
         """
         config = to_config(self.get_params(deep=False))
-        self._check_own()
-        columns = self._fit_columns(X, y)
+        if self.unseen not in ("tie", "error"):
+            raise ConfigError(f"unseen must be 'tie' or 'error', not {self.unseen!r}")
+        if not 0 <= self.validation < 1:
+            raise ConfigError(f"validation must be in [0, 1), not {self.validation!r}")
+        columns = with_tails(split_columns(X, (2, 3)), y)
+        if len(columns[0]) == 0:
+            raise DataError("X holds no triples: there is nothing to fit")
+        validate_data(self, X, skip_check_array=True)
         self.classes_ = Names.of(columns[0], columns[2], what="entities").values
         self.relations_ = Names.of(columns[1], what="relations").values
         triples = self._ids(columns)
@@ -112,6 +126,9 @@ class KGCompleter(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         with tempfile.TemporaryDirectory(prefix="dglkgmix-") as folder:
             out = Path(folder) / "run"
             progress = make_progress(quiet=not self.verbose)
+            if self.warm_start and hasattr(self, "run_"):
+                self.run_.write(parent := Path(folder) / "before")
+                config = set_option(config, "training.parent", str(parent))
             train(kg, config, out, progress=progress, sample_weight=weights)
             self._take(PackedRun.pack(out))
         features = list(getattr(self, "feature_names_in_", ()))
@@ -130,7 +147,9 @@ class KGCompleter(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         Raises:
             UnknownNameError: a name that ``fit`` has not seen, with close matches.
         """
-        best = [scores.argmax(1) for _, scores in self._blocks(*self._query_ids(X))]
+        asked = self._query_ids(X)
+        among = self._run().candidates
+        best = [scores.argmax(1) for _, scores in self._blocks(*asked, among)]
         return np.asarray(self.classes_[np.concatenate([*best, np.empty(0, np.int64)])])
 
     def decision_function(self, X: Any) -> Array:
@@ -174,8 +193,9 @@ class KGCompleter(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             )
         shape = len(heads), min(k, len(self.classes_))
         tails, values = np.full(shape, None, dtype=object), np.full(shape, np.nan)
-        chances, listed = np.full(shape, np.nan), self.run_.list_probability()
-        for rows, block in self._blocks(heads, relations):
+        run = self._run()
+        chances, listed = np.full(shape, np.nan), run.list_probability()
+        for rows, block in self._blocks(heads, relations, run.candidates):
             scores = torch.from_numpy(block)
             if new_only:
                 known = self.run_.kg.known_index.tails_of(heads[rows], relations[rows])
@@ -186,9 +206,9 @@ class KGCompleter(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             tails[rows][left] = self.classes_[places[left]]
             values[rows][left] = best[left]
             if listed is not None:
-                asked = self.run_.kg, heads[rows], relations[rows]
-                found = np.take_along_axis(listed.of_entities(*asked, scores), places, 1)
-                chances[rows] = np.where(left, found, np.nan)
+                asked = run.kg, heads[rows], relations[rows], scores
+                found = listed.of_entities(*asked, candidates=run.candidates)
+                chances[rows] = np.where(left, np.take_along_axis(found, places, 1), np.nan)
         return TopK(tails, values, chances)
 
     def rank(self, X: Any, y: Any = None) -> Array:
@@ -203,7 +223,15 @@ class KGCompleter(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         unknown = (triples < 0).any(1)
         if self.unseen == "error" and unknown.any():
             self._refuse(columns)
-        return ranking.filtered_ranks(self._scorer(), self.run_.kg, triples)
+        run = self._run()
+        return ranking.filtered_ranks(self._scorer(), run.kg, triples, run.candidates)
+
+    def predict_triples(self, X: Any, y: Any = None) -> list[Fact]:
+        """What the model makes of given facts; UnknownNameError as in :meth:`predict`."""
+        ids = torch.stack(self._known_ids(self._triples(X, y)[1]), 1)
+        run = self._run()
+        asked = run.kg, self._scorer(), ids, run.list_probability()
+        return judge_facts(*asked, candidates=run.candidates)
 
     def tail_relation_degree(self, X: Any, y: Any = None) -> Array:
         """Tail-relation degrees (n, 2) of the queries of :meth:`rank`; 0 for unseen names."""
@@ -233,9 +261,8 @@ class KGCompleter(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """
         ids = self._known_ids(self._columns(X, (1, self.n_features_in_)))
         vectors = self._scorer().vectors
-        parts = [vectors.entity(ids[0])]
-        parts += [vectors.relation(column) for column in ids[1:2]]
-        parts += [vectors.entity(column) for column in ids[2:]]
+        kinds = (vectors.entity, vectors.relation, vectors.entity)
+        parts = [of(column) for of, column in zip(kinds, ids, strict=False)]
         with torch.no_grad():
             return torch.cat(parts, 1).cpu().numpy()
 
@@ -271,7 +298,9 @@ class KGCompleter(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             CheckpointError: no run, a damaged one, or one that has not finished.
         """
         packed = PackedRun.pack(run, trust=trust)
-        completer = cls(**from_config(packed.config), config=packed.config)
+        # Which run it started from is over; `warm_start` says what a further `fit` starts from.
+        config = set_option(packed.config, "training.parent", "")
+        completer = cls(**from_config(config), config=config)
         kinds = packed.input_kinds
         completer.classes_ = Names.stored(packed.kg.entities, kinds["entities"]).values
         completer.relations_ = Names.stored(packed.kg.relations, kinds["relations"]).values
@@ -286,19 +315,6 @@ class KGCompleter(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.run_ = run
         self.history_ = run.history
         self._cache: ModelScorer | None = None
-
-    def _check_own(self) -> None:
-        if self.unseen not in ("tie", "error"):
-            raise ConfigError(f"unseen must be 'tie' or 'error', not {self.unseen!r}")
-        if not 0 <= self.validation < 1:
-            raise ConfigError(f"validation must be in [0, 1), not {self.validation!r}")
-
-    def _fit_columns(self, X: Any, y: Any) -> list[Array]:
-        columns = with_tails(split_columns(X, (2, 3)), y)
-        if len(columns[0]) == 0:
-            raise DataError("X holds no triples: there is nothing to fit")
-        validate_data(self, X, skip_check_array=True)
-        return columns
 
     def _columns(self, X: Any, widths: tuple[int, ...]) -> list[Array]:
         check_is_fitted(self)
@@ -316,7 +332,6 @@ class KGCompleter(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         )
 
     def _triples(self, X: Any, y: Any) -> tuple[Array, list[Array]]:
-        check_is_fitted(self)
         columns = with_tails(self._columns(X, (2, 3)), y)
         return self._ids(columns), columns
 
@@ -344,14 +359,26 @@ class KGCompleter(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         heads, relations = self._known_ids(self._columns(X, (2, 3))[:2])
         return heads, relations
 
-    def _blocks(self, heads: torch.Tensor, relations: torch.Tensor) -> Iterator[tuple[slice, Any]]:
-        """Scores (B, E) of B rows at a time: memory does not grow with the number of rows."""
+    def _run(self) -> Run:
+        """The run with the candidates that the parameter asks for."""
+        return self.run_.among(self.candidates)
+
+    def _blocks(
+        self, heads: torch.Tensor, relations: torch.Tensor, among: Candidates | None = None
+    ) -> Iterator[tuple[slice, Any]]:
+        """Scores (B, E) of B rows at a time: memory does not grow with the number of rows.
+
+        Entities that are not ``among`` the candidates have −inf.
+        """
         scorer, entities = self._scorer(), len(self.classes_)
         size = max(1, min(BLOCK // entities, RUN))
         for start in range(0, len(heads), size):
             rows = slice(start, start + size)
             query = scorer.query(heads[rows], relations[rows])
-            yield rows, scorer.scores(query, 0, entities).cpu().numpy()
+            scores = scorer.scores(query, 0, entities).cpu()
+            if among is not None and not among.everything:
+                scores[~among.mask(relations[rows], 0, entities)] = -torch.inf
+            yield rows, scores.numpy()
 
     def _scorer(self) -> ModelScorer:
         if self._cache is None:
@@ -370,16 +397,4 @@ class KGCompleter(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return tags
 
 
-def _constructor() -> inspect.Signature:
-    """The parameters that scikit-learn and ``help`` see: options with a flag, and our own."""
-    defaults = {name: option.default for name, option in TRAINING.items()}
-    defaults |= {"validation": 0.1, "unseen": "tie", "config": None, "verbose": False}
-    parameters = [inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)]
-    parameters += [
-        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default)
-        for name, default in defaults.items()
-    ]
-    return inspect.Signature(parameters)
-
-
-KGCompleter.__init__.__signature__ = _constructor()  # type: ignore[attr-defined]
+KGCompleter.__init__.__signature__ = constructor()  # type: ignore[attr-defined]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -54,3 +55,16 @@ def _base(config: Any, start: Config) -> Config:
 def _plain(value: Any) -> Any:
     """NumPy's scalars, as parameter grids hold them, as Python's."""
     return value.item() if hasattr(value, "item") else value
+
+
+def constructor() -> inspect.Signature:
+    """The parameters that scikit-learn and ``help`` see: options with a flag, and our own."""
+    defaults = {name: option.default for name, option in TRAINING.items()}
+    defaults |= {"validation": 0.1, "unseen": "tie", "warm_start": False}
+    defaults |= {"config": None, "candidates": None, "verbose": False}
+    parameters = [inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)]
+    parameters += [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default)
+        for name, default in defaults.items()
+    ]
+    return inspect.Signature(parameters)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
 from dglkgmix.evaluation import metrics
@@ -17,6 +18,7 @@ def account(
     bins: DegreeBins,
     calibration: dict[str, Any] | None = None,
     shortlist: dict[str, Any] | None = None,
+    new: Collection[str] = (),
 ) -> dict[str, Any]:
     """Everything there is to say of one model on one split, unrounded.
 
@@ -27,11 +29,14 @@ def account(
             scores of false triples are at hand.
         shortlist: what :meth:`dglkgmix.evaluation.list_account.ListedAnswers.account` found, where
             there are probabilities of ranked answers.
+        new: entities that the run a training started from does not know.
 
     Returns:
         ``overall``, ``directions.{head,tail}`` and ``bins.<name>``, each with mrr, mr, hits@1,
         hits@3, hits@10, amri and queries; ``ece.{overall,<name>}``, the paper's; ``calibration``
-        and ``shortlist``. A group without queries has ``queries`` 0 and None for the rest.
+        and ``shortlist``; ``entities.{old,new}`` as ``overall``, None without new ones;
+        ``candidates``: their ``rule``, how many answers are ``missed``, being no candidates, and
+        their ``share``. A group without queries has ``queries`` 0 and None for the rest.
     """
     return {
         "overall": metrics.overall(table),
@@ -40,4 +45,10 @@ def account(
         "ece": degree_ece(table, bins),
         "calibration": calibration,
         "shortlist": shortlist,
+        "entities": metrics.by_age(table, new) if new else None,
+        "candidates": {
+            "rule": table.rule,
+            "missed": int(table["missed"].sum()),
+            "share": float(table["missed"].mean()) if len(table) else None,
+        },
     }

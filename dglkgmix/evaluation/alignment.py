@@ -19,7 +19,7 @@ def align(tables: Sequence[RankTable], labels: Sequence[str] | None = None) -> l
 
     Raises:
         DataError: the runs rank different queries, or their degrees or filters differ: they come
-            from different data.
+            from different data; or their candidates were chosen by different rules.
     """
     labels = labels or [f"run {i + 1}" for i in range(len(tables))]
     first = tables[0]
@@ -58,6 +58,12 @@ def _check(
     labels: tuple[str, str],
 ) -> None:
     both = f"{labels[0]} and {labels[1]}"
+    rules = first.rule, other.rule
+    if None not in rules and rules[0] != rules[1]:
+        raise DataError(
+            f"{both} were ranked among different candidates, {rules[0]!r} and {rules[1]!r}: "
+            "evaluate both with the same --candidates"
+        )
     if len(first) != len(other):
         raise DataError(
             f"{both} were evaluated on different data: {len(first):,} and {len(other):,} queries"

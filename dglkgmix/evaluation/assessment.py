@@ -36,15 +36,7 @@ def fit_calibration(
         seed: of one sampled false triple for each query.
         false_triples: (N, 3) ids of false triples to use in their place.
     """
-    found = labelled_scores(
-        scorer,
-        kg,
-        "valid",
-        valid,
-        seed=seed,
-        false_triples=false_triples,
-        known=kg.steering_index,
-    )
+    found = labelled_scores(scorer, kg, "valid", valid, seed=seed, false_triples=false_triples)
     if found.labels.all() or not found.labels.any():
         return None
     return fit_platt(found.scores, found.labels)

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
-from torch import Tensor
 
 from dglkgmix.errors import DataError, UnknownNameError
+from dglkgmix.evaluation.candidates import Candidates
 from dglkgmix.evaluation.queries import DIRECTIONS, EvalQueries, evaluation_queries
 from dglkgmix.evaluation.rank_table import RANKS, RankTable
 from dglkgmix.kg.options import ReadOptions
@@ -33,13 +33,18 @@ Key = tuple[int, int, int, int]
 
 
 def read_ranks(
-    path: str | Path, kg: KnowledgeGraph, split: str, options: ReadOptions | None = None
+    path: str | Path,
+    kg: KnowledgeGraph,
+    split: str,
+    options: ReadOptions | None = None,
+    candidates: Candidates | None = None,
 ) -> RankTable:
     """The rank table of a Parquet, CSV or TSV file (by ending) with the columns ``REQUIRED``.
 
     ``score``, ``rank_optimistic`` and ``rank_pessimistic`` are read where they are. Degrees and
     candidates are counted afresh from the graph. A triple that the split holds twice may stand
     once or twice for each direction. Of ``options``, ``strip`` and ``normalize`` are used.
+    ``candidates`` are those that were ranked; None is the graph's default.
 
     Raises:
         DataError: a column, name, direction or rank that cannot be; a query twice, or one that
@@ -60,18 +65,12 @@ def read_ranks(
             values[column][positions[key][filled[key] :]] = number
         filled[key] += 1
     _check_complete(path, queries, values["rank"])
-    candidates = count_candidates(queries, kg)
-    _warn_unfiltered(path, queries, values["rank"], candidates.numpy())
-    return RankTable.build(kg, queries, values | {"candidates": candidates.numpy()})
-
-
-def count_candidates(queries: EvalQueries, kg: KnowledgeGraph) -> Tensor:
-    """(Q,) entities left after filtering, the answer included; its node type's where typed."""
-    rows = kg.known_index.locate(queries.heads, queries.relations)
-    known = kg.known_index.indptr.diff()[rows]
-    if kg.node_types is None:
-        return kg.num_entities - known + 1
-    return kg.node_types.bincount()[kg.node_types[queries.answers]] - known + 1
+    among = candidates or Candidates.of(kg)
+    asked = queries.heads, queries.relations, queries.answers
+    left, missed = among.left(kg.filter_index(split), *asked)
+    values |= {"candidates": left.numpy(), "missed": missed.numpy()}
+    _warn_unfiltered(path, queries, values["rank"], values["candidates"])
+    return RankTable.build(kg, queries, values, among.rule)
 
 
 def _positions(queries: EvalQueries, kg: KnowledgeGraph) -> dict[Key, list[int]]:

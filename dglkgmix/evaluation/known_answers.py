@@ -19,21 +19,13 @@ class KnownAnswers:
     Args:
         known: every known triple.
         pairs: the block.
-        answers: (Q,) answers of the block's queries.
-        types: (E,) node types; known answers of another type than the query's do not count.
     """
 
-    def __init__(
-        self, known: TripleIndex, pairs: Pairs, answers: Tensor, types: Tensor | None
-    ) -> None:
+    def __init__(self, known: TripleIndex, pairs: Pairs) -> None:
         self.rows, self.tails = known.tails_of(pairs.heads, pairs.relations)
-        self.groups, self.asked = self.rows, pairs.rows
-        if types is not None:
-            kinds = int(types.max()) + 1
-            self.groups = self.rows * kinds + types[self.tails]
-            self.asked = pairs.rows * kinds + types[answers]
+        self.asked = pairs.rows
 
-    def count(self, scores: Tensor, start: int, target: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    def count(self, scores: Tensor, start: int, target: Tensor) -> tuple[Tensor, Tensor]:
         """Known answers in one slice of the entities, the query's own answer among them.
 
         Args:
@@ -42,11 +34,11 @@ class KnownAnswers:
             target: (Q,) score of the answer of each query.
 
         Returns:
-            (Q,) each: those that score above the answer, those at least as high, and all.
+            (Q,) each: those that score above the answer, and those at least as high.
         """
         inside = (self.tails >= start) & (self.tails < start + scores.shape[1])
         at = self.rows[inside], self.tails[inside] - start
-        values, groups = scores[tuple(i.to(scores.device) for i in at)].cpu(), self.groups[inside]
+        values, groups = scores[tuple(i.to(scores.device) for i in at)].cpu(), self.rows[inside]
         by_value = values.argsort()
         order = by_value[groups[by_value].argsort(stable=True)]
         values, groups = values[order], groups[order]
@@ -54,7 +46,7 @@ class KnownAnswers:
         last = torch.searchsorted(groups, self.asked, right=True)
         above = last - _insertion(values, first, last, target, right=True)
         at_least = last - _insertion(values, first, last, target, right=False)
-        return above, at_least, last - first
+        return above, at_least
 
 
 def _insertion(values: Tensor, low: Tensor, high: Tensor, bar: Tensor, *, right: bool) -> Tensor:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dglkgmix.evaluation.candidates import Candidates
 from dglkgmix.evaluation.list_probability import ListProbability, cross_fitted
 from dglkgmix.evaluation.scorer import Scorer
 from dglkgmix.evaluation.shortlist import Array, Shortlists, read_shortlists
@@ -16,8 +17,9 @@ if TYPE_CHECKING:
     from dglkgmix.kg.degrees import DegreeBins
     from dglkgmix.kg.graph import KnowledgeGraph
 
-# Answers of a list that are looked at, bands of equal width, and the k of precision at k.
-SHOWN, BANDS, PRECISION = 10, 15, (1, 3, 10)
+# Answers of a list that are looked at, bands of equal width of the error and of the account, and
+# the k of precision at k.
+SHOWN, ECE_BANDS, BANDS, PRECISION = 10, 15, 10, (1, 3, 10)
 
 
 @dataclass(frozen=True)
@@ -62,7 +64,7 @@ class ListedAnswers:
         p, y, place = self.probability[chosen], self.true[chosen], self.place[chosen]
         found: dict[str, Any] = {"answers": len(p), "probability": _mean(p)}
         found |= {f"precision@{k}": _mean(y[place <= k]) for k in PRECISION}
-        gaps = np.bincount(bands(p), weights=p - y)
+        gaps = np.bincount(bands(p, ECE_BANDS), weights=p - y)
         share = y.mean() if len(y) else 0.0
         return found | {
             "ece": float(np.abs(gaps).sum() / len(p)) if len(p) else None,
@@ -72,8 +74,8 @@ class ListedAnswers:
 
     def account(self, bins: DegreeBins) -> dict[str, Any]:
         """:meth:`figures` under ``overall``, ``bands.<band>`` and ``bins.<name>``."""
-        band, group = bands(self.probability), bins.assign(self.degree).numpy()
-        edges = [f"{i / BANDS:.2f}" for i in range(BANDS + 1)]
+        band, group = bands(self.probability, BANDS), bins.assign(self.degree).numpy()
+        edges = [f"{i / BANDS:.1f}" for i in range(BANDS + 1)]
         return {
             "overall": self.figures(np.ones(len(band), dtype=bool)),
             "bands": {f"{edges[i]}-{edges[i + 1]}": self.figures(band == i) for i in range(BANDS)},
@@ -86,20 +88,24 @@ class ListedAnswers:
         return {kg.relations[i]: self.figures(own == i) for i in np.unique(own).tolist()}
 
 
-def bands(probabilities: Array) -> Array:
-    """(N,) 0 … 14: bands of equal width; the last one holds 1."""
-    return np.minimum((probabilities * BANDS).astype(np.int64), BANDS - 1)
+def bands(probabilities: Array, count: int) -> Array:
+    """(N,) 0 … ``count`` − 1: bands of equal width; the last one holds 1."""
+    return np.minimum((probabilities * count).astype(np.int64), count - 1)
 
 
 def listed_answers(
-    scorer: Scorer, kg: KnowledgeGraph, split: str, fitted: ListProbability
+    scorer: Scorer,
+    kg: KnowledgeGraph,
+    split: str,
+    fitted: ListProbability,
+    candidates: Candidates | None = None,
 ) -> ListedAnswers | None:
     """The answers of a split with their probabilities.
 
     ``fitted`` comes from the validation split; the answers of that split itself get cross-fitted
-    probabilities, and None where it is too small for these.
+    probabilities, and None where it is too small for these. ``candidates`` are those of the fit.
     """
-    lists, true = read_shortlists(scorer, kg, split)
+    lists, true = read_shortlists(scorer, kg, split, candidates)
     probability = cross_fitted(lists, true) if split == "valid" else fitted.of(lists)
     return None if probability is None else ListedAnswers.of(lists, true, probability)
 

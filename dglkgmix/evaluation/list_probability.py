@@ -1,21 +1,24 @@
 """The probability of a ranked answer (method, Probability of a ranked answer).
 
 A logistic regression on what is seen of an answer in its list, fitted on validation queries, and
-then made to fall down each list.
+then made to fall down each list, but for answers whose one head is known.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import torch
 from torch import Tensor
 
+from dglkgmix.evaluation.candidates import Candidates
 from dglkgmix.evaluation.platt import log_loss, sigmoid
 from dglkgmix.evaluation.scorer import Scorer
 from dglkgmix.evaluation.shortlist import Array, Shortlists, read_shortlists, shortlists
+from dglkgmix.kg.functional import functional
 
 if TYPE_CHECKING:
     from dglkgmix.kg.graph import KnowledgeGraph
@@ -26,6 +29,9 @@ FEWEST = 50
 FOLDS = 5
 # Lists that a fit looks at, spread evenly over the queries where there are more.
 MOST = 10_000
+# Least share of a relation's heads with one tail from which a query with a known answer is taken to
+# have no other, but for a share; and as how many queries the share of all relations weighs in.
+_MOSTLY, _POOLED = 0.8, 20
 # Lists whose probabilities are made to fall at once: each takes K² numbers.
 _BLOCK = 4096
 
@@ -39,14 +45,26 @@ class ListProbability:
         weights: of the ``FEATURES``, in their order (:func:`features`).
         relations: relation id → what it adds to the log odds, and what it adds besides where the
             tail-relation degree is 0. Relations without validation queries add nothing.
+        repeats: relation → share of its queries with a known answer that have a held-out one
+            (:func:`repeat_shares`).
+        one_tail: relations by which most heads have one tail: their share is a factor of the
+            probabilities of a query with a known answer.
+        one_head: relations by which nearly every answer has one head
+            (:func:`dglkgmix.kg.functional.functional`). Answers that training has a head for come
+            after the others of their list.
     """
 
     intercept: float
     weights: tuple[float, ...]
     relations: dict[int, tuple[float, float]]
+    repeats: dict[int, float] = field(default_factory=dict)
+    one_tail: tuple[int, ...] = ()
+    one_head: tuple[int, ...] = ()
 
     def of(self, lists: Shortlists) -> Array:
         """(Q, K) probabilities, falling down each list; NaN at places without a candidate.
+
+        Here answers by a relation of ``one_head`` that training has a head for come last in a list.
 
         Where the regression would rise down a list, the places concerned share their mean (least
         squares under a falling order), so that the number of true answers expected stays.
@@ -59,15 +77,36 @@ class ListProbability:
         x = features(lists)
         logits = self.intercept + x @ np.array(self.weights)
         logits += plain[:, None] + zero[:, None] * (lists.degrees == 0)
-        raw = np.where(lists.filled, sigmoid(logits), 0)
+        has_head = np.isin(lists.relations, self.one_head)[:, None] & (lists.degrees > 0)
+        order = np.argsort(has_head + 2 * ~lists.filled, axis=1, kind="stable")
+        raw = np.take_along_axis(np.where(lists.filled, sigmoid(logits), 0), order, 1)
         blocks = [falling(raw[i : i + _BLOCK]) for i in range(0, len(raw), _BLOCK)]
-        return np.where(lists.filled, np.concatenate([*blocks, raw[:0]]), np.nan)
+        found = np.empty_like(raw)
+        np.put_along_axis(found, order, np.concatenate([*blocks, raw[:0]]), 1)
+        for relation in self.one_tail:
+            found[(lists.relations == relation) & (lists.known > 0)] *= self.repeats[relation]
+        return np.where(lists.filled, found, np.nan)
+
+    def another(self, relation: int) -> float | None:
+        """The share in ``repeats`` that :meth:`of` does not multiply by; None where it does.
+
+        Over all queries of the relation with a known answer, most of which lack none, the chance of
+        an answer is its probability times this.
+        """
+        return None if relation in self.one_tail else self.repeats.get(relation)
 
     def of_entities(
-        self, kg: KnowledgeGraph, heads: Tensor, relations: Tensor, scores: Tensor
+        self,
+        kg: KnowledgeGraph,
+        heads: Tensor,
+        relations: Tensor,
+        scores: Tensor,
+        *,
+        candidates: Candidates,
     ) -> Array:
         """(Q, E) from the scores (Q, E) of Q queries; NaN for entities off the query's list."""
-        lists = shortlists(kg, kg.steering_index, heads, relations, scores)
+        known = kg.steering_index
+        lists = shortlists(kg, known, heads, relations, scores, candidates=candidates)
         found = np.full(scores.shape, np.nan)
         np.put_along_axis(found, lists.entities, self.of(lists), 1)
         return found
@@ -78,6 +117,9 @@ class ListProbability:
             "intercept": self.intercept,
             "weights": dict(zip(FEATURES, self.weights, strict=True)),
             "relations": {str(key): list(added) for key, added in self.relations.items()},
+            "repeats": {str(key): share for key, share in self.repeats.items()},
+            "one_tail": list(self.one_tail),
+            "one_head": list(self.one_head),
         }
 
     @classmethod
@@ -85,7 +127,9 @@ class ListProbability:
         """From :meth:`to_dict`."""
         relations = {int(key): (a, b) for key, (a, b) in values["relations"].items()}
         weights = tuple(values["weights"][name] for name in FEATURES)
-        return cls(values["intercept"], weights, relations)
+        repeats = {int(key): share for key, share in values["repeats"].items()}
+        kinds = tuple(values["one_tail"]), tuple(values["one_head"])
+        return cls(values["intercept"], weights, relations, repeats, *kinds)
 
 
 def features(lists: Shortlists) -> Array:
@@ -186,14 +230,49 @@ def fit_list_probability(lists: Shortlists, true: Array) -> ListProbability | No
     )
 
 
-def fit_on_validation(scorer: Scorer, kg: KnowledgeGraph) -> ListProbability | None:
+def fit_on_validation(
+    scorer: Scorer, kg: KnowledgeGraph, candidates: Candidates | None = None
+) -> ListProbability | None:
     """:func:`fit_list_probability` on the validation split; None where it is empty or too small.
 
-    It knows nothing of the test split.
+    It knows nothing of the test split. ``candidates`` None are the default of the graph.
     """
     if not len(kg.valid):
         return None
-    return fit_list_probability(*read_shortlists(scorer, kg, "valid"))
+    found = fit_list_probability(*read_shortlists(scorer, kg, "valid", candidates))
+    if found is None:
+        return None
+    one_tail = functional(kg, _MOSTLY)
+    return replace(
+        found,
+        repeats=repeat_shares(kg, one_tail),
+        one_tail=tuple(one_tail.nonzero()[:, 0].tolist()),
+        one_head=tuple(functional(kg).roll(kg.num_relations).nonzero()[:, 0].tolist()),
+    )
+
+
+def repeat_shares(kg: KnowledgeGraph, one_tail: Tensor) -> dict[int, float]:
+    """For each relation: of its queries with an answer in training, the share that has another one
+    in validation.
+
+    The lists of validation queries cannot tell it: each of these queries has a held-out answer.
+
+    Args:
+        kg: the graph.
+        one_tail: (2R,) bool, relations by which most heads have one tail. The share over all these
+            weighs in that of each as 20 queries, and so does that over all others in theirs.
+    """
+    held = torch.cat([kg.valid, kg.reciprocate(kg.valid, kg.num_relations)])
+    fresh = held[~kg.train_index.contains(*held.unbind(1))]
+    rows = torch.unique(kg.train_index.locate(fresh[:, 0], fresh[:, 1]))
+    asked, size = kg.train_index.relations, len(one_tail)
+    queries = asked.bincount(minlength=size).double()
+    again = asked[rows[rows >= 0]].bincount(minlength=size).double()
+    shares = torch.zeros_like(queries)
+    for kind in (one_tail, ~one_tail):
+        pooled = (again[kind].sum() + 0.5) / (queries[kind].sum() + 1)
+        shares[kind] = (again[kind] + _POOLED * pooled) / (queries[kind] + _POOLED)
+    return {r: float(shares[r]) for r in queries.nonzero()[:, 0].tolist()}
 
 
 def cross_fitted(lists: Shortlists, true: Array) -> Array | None:

@@ -5,7 +5,7 @@ They are made of queries, never of batches (method, Evaluation).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -133,6 +133,16 @@ def by_direction(table: RankTable) -> dict[str, Metrics]:
 def by_bin(table: RankTable, bins: DegreeBins) -> dict[str, Metrics]:
     """By tail-relation degree of the answer."""
     return dict(zip(bins.names, _grouped(table, bin_of(table, bins), len(bins.names)), strict=True))
+
+
+def by_age(table: RankTable, new: Collection[str]) -> dict[str, Metrics]:
+    """Queries of old entities alone, and those whose head or tail is one of ``new``."""
+    has_new = [
+        np.array([name in new for name in names.dictionary.to_pylist()], bool)[names.indices]
+        for names in map(table.names, ("head", "tail"))
+    ]
+    old, others = _grouped(table, np.maximum(*has_new).astype(int), 2)
+    return {"old": old, "new": others}
 
 
 def by_degree(table: RankTable, column: str, bins: DegreeBins) -> dict[str, Metrics]:

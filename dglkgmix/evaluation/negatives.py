@@ -42,7 +42,6 @@ def labelled_scores(
     *,
     seed: int = 0,
     false_triples: Tensor | None = None,
-    known: TripleIndex | None = None,
 ) -> LabelledScores:
     """True triples of a split against false ones, in both directions.
 
@@ -52,15 +51,16 @@ def labelled_scores(
         split: ``valid`` or ``test``.
         table: the ranks of that split, which hold the scores of the true triples.
         seed: of the sampled false triples.
-        false_triples: (N, 3) ids of given false triples, in place of sampled ones.
-        known: triples, both directions, that no sampled one may be; None is those of all splits.
+        false_triples: (N, 3) ids of given false triples, in place of sampled ones, which are none
+            of those that filtered ranks of the split leave out.
     """
     degrees = table["tail_relation"]
     if false_triples is None:
         queries = evaluation_queries(kg, split)
         generator = torch.Generator().manual_seed(seed)
-        known = kg.known_index if known is None else known
-        tails = draw_negatives(queries, known, kg.num_entities, generator, kg.node_types)
+        tails = draw_negatives(
+            queries, kg.filter_index(split), kg.num_entities, generator, kg.node_types
+        )
         found = tails >= 0
         heads, relations, tails = queries.heads[found], queries.relations[found], tails[found]
         false_degrees = degrees[found.numpy()]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
@@ -11,6 +12,17 @@ from dglkgmix.kg.keys import expand
 
 if TYPE_CHECKING:
     from dglkgmix.kg.graph import KnowledgeGraph
+
+
+def better_bins(
+    popular: Mapping[str, Mapping[str, Any]], own: Mapping[str, Mapping[str, Any]]
+) -> dict[str, float]:
+    """Popularity's MRR in the bins where it is above a model's; figures of both by bin."""
+    return {
+        name: found["mrr"]
+        for name, found in popular.items()
+        if found["queries"] and found["mrr"] > own[name]["mrr"]
+    }
 
 
 class PopularityScorer:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from dglkgmix.evaluation.candidates import Candidates
 from dglkgmix.evaluation.queries import evaluation_queries
 from dglkgmix.evaluation.rank_table import RankTable
 from dglkgmix.evaluation.ranking import BLOCK, rank
 from dglkgmix.evaluation.scorer import Scorer
 from dglkgmix.kg.graph import KnowledgeGraph
-from dglkgmix.kg.index import TripleIndex
 from dglkgmix.processes import ALONE, Processes
 
 
@@ -17,12 +17,13 @@ def rank_split(
     split: str,
     block: int | None = None,
     *,
-    known: TripleIndex | None = None,
+    candidates: Candidates | None = None,
     processes: Processes = ALONE,
 ) -> RankTable:
     """The rank table of ``split`` under ``scorer``.
 
-    Filtered by ``known`` triples, both directions; None is those of all splits.
+    Filtered as :meth:`~dglkgmix.kg.graph.KnowledgeGraph.filter_index` says, both directions.
+    ``candidates`` None are the default of :meth:`~dglkgmix.evaluation.candidates.Candidates.of`.
     At most ``block`` scores are held at once; None is :data:`~dglkgmix.evaluation.ranking.BLOCK`.
     Of several ``processes`` each ranks a part, and all get the whole table.
 
@@ -32,6 +33,6 @@ def rank_split(
     """
     queries = evaluation_queries(kg, split)
     held = BLOCK if block is None else block
-    known = kg.known_index if known is None else known
-    found = rank(scorer, queries, known, block=held, candidates=kg.node_types, processes=processes)
-    return RankTable.from_ranks(kg, queries, found)
+    known, among = kg.filter_index(split), candidates or Candidates.of(kg)
+    found = rank(scorer, queries, known, block=held, candidates=among, processes=processes)
+    return RankTable.from_ranks(kg, queries, found, among.rule)

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 NAMES = ("head", "relation", "tail", "direction")
 RANKS = ("rank", "rank_optimistic", "rank_pessimistic")
 DEGREES = ("head_in", "head_out", "tail_in", "tail_out", "tail_relation")
+# Of the file, beside its columns: which rule chose the candidates.
+_RULE = b"candidates"
 _TEXT = pa.dictionary(pa.int32(), pa.string())
 SCHEMA = pa.schema(
     [
@@ -31,6 +33,7 @@ SCHEMA = pa.schema(
         *[pa.field(name, pa.float64(), nullable=name != "rank") for name in RANKS],
         pa.field("candidates", pa.int64(), nullable=False),
         *[pa.field(name, pa.int64(), nullable=False) for name in DEGREES],
+        pa.field("missed", pa.bool_(), nullable=False),
     ]
 )
 
@@ -42,7 +45,8 @@ class RankTable:
     head, relation and tail name the original triple; direction tells which end was asked for.
     The degrees are the query's own: "tail" is the answer and "head" the given entity, so with
     direction ``head`` they swap and ``tail_relation`` counts reciprocal triples. Ranks of another
-    tool have no score and no optimistic or pessimistic rank where that tool gave none.
+    tool have no score and no optimistic or pessimistic rank where that tool gave none. missed tells
+    that the answer is no candidate.
     """
 
     table: pa.Table
@@ -70,6 +74,12 @@ class RankTable:
         return combined
 
     @property
+    def rule(self) -> str | None:
+        """Which candidates were ranked (``Candidates.rule``); None where a file does not say."""
+        found = (self.table.schema.metadata or {}).get(_RULE)
+        return None if found is None else str(found.decode())
+
+    @property
     def asks_head(self) -> np.ndarray[Any, Any]:
         """(Q,) bool: the head was asked for."""
         names = self.names("direction")
@@ -87,8 +97,12 @@ class RankTable:
         kg: KnowledgeGraph,
         queries: EvalQueries,
         ranks: dict[str, np.ndarray[Any, Any]],
+        rule: str,
     ) -> RankTable:
-        """A table of ``score``, the three ranks and ``candidates``, (Q,) each; NaN is missing."""
+        """A table of ``score``, the three ranks, ``candidates`` and ``missed``, (Q,) each.
+
+        NaN is missing. ``rule`` chose the candidates.
+        """
         asks_head = queries.direction.bool()
         head = queries.answers.where(asks_head, queries.heads)
         tail = queries.heads.where(asks_head, queries.answers)
@@ -104,10 +118,13 @@ class RankTable:
         columns["candidates"] = pa.array(ranks["candidates"], type=pa.int64())
         for name, degrees in _query_degrees(kg, queries).items():
             columns[name] = pa.array(degrees.numpy(), type=pa.int64())
-        return cls(pa.table(columns, schema=SCHEMA))
+        columns["missed"] = pa.array(ranks["missed"])
+        return cls(pa.table(columns, schema=SCHEMA.with_metadata({_RULE: rule.encode()})))
 
     @classmethod
-    def from_ranks(cls, kg: KnowledgeGraph, queries: EvalQueries, ranks: Ranks) -> RankTable:
+    def from_ranks(
+        cls, kg: KnowledgeGraph, queries: EvalQueries, ranks: Ranks, rule: str = "all"
+    ) -> RankTable:
         """The table of what :func:`dglkgmix.evaluation.ranking.rank` found."""
         return cls.build(
             kg,
@@ -118,7 +135,9 @@ class RankTable:
                 "rank_optimistic": ranks.optimistic.numpy(),
                 "rank_pessimistic": ranks.pessimistic.numpy(),
                 "candidates": ranks.candidates.numpy(),
+                "missed": ranks.missed.numpy(),
             },
+            rule,
         )
 
     def to_bytes(self) -> bytes:
@@ -131,11 +150,14 @@ class RankTable:
     def from_bytes(cls, data: bytes, where: str | Path = "rank table") -> RankTable:
         """Read what :meth:`to_bytes` wrote; DataError where it is no rank table."""
         table = read_checked(pa.py_buffer(data), where)
+        if "missed" not in table.column_names:  # Written when every answer was a candidate.
+            table = table.append_column("missed", pa.array(np.zeros(len(table), dtype=bool)))
+        rule = {k: v for k, v in (table.schema.metadata or {}).items() if k == _RULE}
         missing = [name for name in SCHEMA.names if name not in table.column_names]
         if missing:
             raise DataError(f"{where}: no rank table: column {missing[0]!r} is missing")
         try:
-            return cls(table.select(SCHEMA.names).cast(SCHEMA))
+            return cls(table.select(SCHEMA.names).cast(SCHEMA).replace_schema_metadata(rule))
         except (pa.ArrowException, ValueError) as error:
             raise DataError(f"{where}: no rank table: {error}") from error
 

@@ -16,6 +16,7 @@ import torch
 from torch import Tensor
 
 from dglkgmix.errors import ConfigError, NumericError
+from dglkgmix.evaluation.candidates import Candidates
 from dglkgmix.evaluation.grouping import Pairs
 from dglkgmix.evaluation.known_answers import KnownAnswers
 from dglkgmix.evaluation.queries import EvalQueries
@@ -43,7 +44,9 @@ class Ranks:
         rank: float64, realistic: the mean of the next two.
         optimistic: int64, 1 + number of rivals with a greater score.
         pessimistic: int64, 1 + number of rivals with a greater or equal score.
-        candidates: int64, entities left after filtering, the answer included.
+        candidates: int64, those left after filtering, the answer included.
+        missed: bool, the answer is no candidate. Its rank is then the last one of all entities left
+            after filtering, and these are counted in ``candidates``.
     """
 
     score: Tensor
@@ -51,6 +54,7 @@ class Ranks:
     optimistic: Tensor
     pessimistic: Tensor
     candidates: Tensor
+    missed: Tensor
 
 
 def rank(
@@ -59,7 +63,7 @@ def rank(
     known: TripleIndex,
     *,
     block: int = BLOCK,
-    candidates: Tensor | None = None,
+    candidates: Candidates | None = None,
     processes: Processes = ALONE,
 ) -> Ranks:
     """Rank the answer of each query among the entities that are not known answers themselves.
@@ -72,7 +76,7 @@ def rank(
         queries: Q queries with answers.
         known: every known triple, both directions; each is removed once, the answer never.
         block: scores held at once (and as many comparisons).
-        candidates: (E,) node types; only entities of the answer's type are its rivals.
+        candidates: the entities that count; None is all of them.
         processes: those that have this model and call with the same arguments; each ranks its
             part of the queries, and all get all ranks.
 
@@ -83,7 +87,8 @@ def rank(
     if block < 1:
         raise ConfigError(f"block must be at least 1, not {block}: it is the scores held at once")
     with torch.no_grad():
-        return _Counter(scorer, queries, known, block, candidates).ranks(processes)
+        found = candidates or Candidates.all(scorer.num_entities, known.num_relations)
+        return _Counter(scorer, queries, known, block, found).ranks(processes)
 
 
 class _Counter:
@@ -95,13 +100,14 @@ class _Counter:
         queries: EvalQueries,
         known: TripleIndex,
         block: int,
-        types: Tensor | None,
+        candidates: Candidates,
     ) -> None:
-        self.scorer, self.queries, self.known, self.types = scorer, queries, known, types
+        self.scorer, self.queries, self.known = scorer, queries, known
+        self.candidates = candidates
         self.width = min(block, scorer.num_entities, EXACT)
         self.rows = block // self.width
         self.score = torch.zeros(len(queries), dtype=torch.float32)
-        self.above, self.at_least, self.removed = torch.zeros((3, len(queries)), dtype=torch.long)
+        self.above, self.at_least = torch.zeros((2, len(queries)), dtype=torch.long)
         self.verdict: Tensor | None = None
 
     def ranks(self, processes: Processes) -> Ranks:
@@ -112,38 +118,42 @@ class _Counter:
                 rows = zip(run.blocks(self.rows), torch.split(query, self.rows), strict=True)
                 for block, part in rows:
                     self._count(block, part)
-        processes.add_up(self.score, self.above, self.at_least, self.removed)
-        # Known answers were taken off with the answer among them, where it is known; it stays.
+        processes.add_up(self.score, self.above, self.at_least)
         q = self.queries
+        left, missed = self.candidates.left(self.known, q.heads, q.relations, q.answers)
+        # Known answers were taken off with the answer among them, where it is known; it stays.
         own = self.known.contains(q.heads, q.relations, q.answers).long()
-        optimistic, pessimistic = 1 + self.above, self.at_least + own
+        optimistic = torch.where(missed, left, 1 + self.above)
+        pessimistic = torch.where(missed, left, self.at_least + own)
         return Ranks(
             score=self.score,
             rank=(optimistic + pessimistic).double() / 2,
             optimistic=optimistic,
             pessimistic=pessimistic,
-            candidates=self._pool() - self.removed + own,
+            candidates=left,
+            missed=missed,
         )
-
-    def _pool(self) -> Tensor:
-        """(Q,) candidates before filtering."""
-        if self.types is None:
-            return torch.full((len(self.queries),), self.scorer.num_entities)
-        return torch.bincount(self.types)[self.types[self.queries.answers]]
 
     def _count(self, pairs: Pairs, query: Tensor) -> None:
         slices = _Slices(self, pairs, query)
         asked = pairs.queries
         for start, scores in slices:
             self._read_answers(asked, pairs.rows, start, scores)
-        known = KnownAnswers(self.known, pairs, self.queries.answers[asked], self.types)
+        known = KnownAnswers(self.known, pairs)
         target = self.score[asked]
         for start, scores in slices:
-            self._compare(pairs, start, scores)
-            above, at_least, all_ = known.count(scores, start, target)
+            among = self._among_candidates(pairs, start, scores)
+            self._compare(pairs, among)
+            above, at_least = known.count(among, start, target)
             self.above[asked] -= above
             self.at_least[asked] -= at_least
-            self.removed[asked] += all_
+
+    def _among_candidates(self, pairs: Pairs, start: int, scores: Tensor) -> Tensor:
+        """The scores of a slice, −inf for entities that are no candidates: these never count."""
+        if self.candidates.everything:
+            return scores
+        mask = self.candidates.mask(pairs.relations, start, start + scores.shape[1])
+        return scores.masked_fill(~mask.to(scores.device), -torch.inf)
 
     def _read_answers(self, asked: Tensor, rows: Tensor, start: int, scores: Tensor) -> None:
         answers = self.queries.answers[asked]
@@ -151,37 +161,21 @@ class _Counter:
         at = rows[inside].to(scores.device), (answers[inside] - start).to(scores.device)
         self.score[asked[inside]] = scores[at].cpu()
 
-    def _compare(self, pairs: Pairs, start: int, scores: Tensor) -> None:
+    def _compare(self, pairs: Pairs, scores: Tensor) -> None:
         """Count against one answer of each row at a time, so that no score is copied."""
-        columns = self._type_columns(start, scores)
         for asked in pairs.rounds():
             target = self.score[asked].to(scores.device)[:, None]
             part, verdict = scores[: len(asked)], self._verdict(scores)[: len(asked)]
             torch.gt(part, target, out=verdict)
-            self.above[asked] += self._sum(verdict, asked, columns)
+            self.above[asked] += verdict.sum(1).long().cpu()
             torch.ge(part, target, out=verdict)
-            self.at_least[asked] += self._sum(verdict, asked, columns)
+            self.at_least[asked] += verdict.sum(1).long().cpu()
 
     def _verdict(self, scores: Tensor) -> Tensor:
         """A buffer for comparisons, of the scores' shape. In float32: its sums are the fastest."""
         if self.verdict is None:
             self.verdict = torch.empty_like(scores)
         return self.verdict[: scores.shape[0], : scores.shape[1]]
-
-    def _type_columns(self, start: int, scores: Tensor) -> Tensor | None:
-        """(width, T) 0/1 membership of the slice's entities in the T node types."""
-        if self.types is None:
-            return None
-        types = self.types[start : start + scores.shape[1]]
-        columns = torch.nn.functional.one_hot(types, int(self.types.max()) + 1)
-        return columns.to(device=scores.device, dtype=torch.float32)
-
-    def _sum(self, verdict: Tensor, asked: Tensor, columns: Tensor | None) -> Tensor:
-        """(n,) number of ones in each row; with node types, among those of the answer's type."""
-        if columns is None or self.types is None:
-            return verdict.sum(1).long().cpu()
-        own_type = self.types[self.queries.answers[asked]].to(verdict.device)
-        return (verdict @ columns).gather(1, own_type[:, None])[:, 0].long().cpu()
 
 
 class _Slices:

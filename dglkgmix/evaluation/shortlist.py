@@ -9,6 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from dglkgmix.evaluation.candidates import Candidates
 from dglkgmix.evaluation.ranking import BLOCK, RUN
 from dglkgmix.evaluation.scorer import Scorer
 
@@ -50,11 +51,17 @@ class Shortlists:
 
 
 def shortlists(
-    kg: KnowledgeGraph, known: TripleIndex, heads: Tensor, relations: Tensor, scores: Tensor
+    kg: KnowledgeGraph,
+    known: TripleIndex,
+    heads: Tensor,
+    relations: Tensor,
+    scores: Tensor,
+    *,
+    candidates: Candidates,
 ) -> Shortlists:
     """From the scores (Q, E) of Q queries; ``known`` answers are left out."""
     rows, tails = known.tails_of(heads, relations)
-    left = candidates(kg, relations)
+    left = candidates.mask(relations, 0, kg.num_entities)
     left[rows, tails] = False
     scores = scores.cpu().masked_fill(~left, -torch.inf)
     places = _best(scores, min(DEPTH, scores.shape[1]))
@@ -67,41 +74,37 @@ def shortlists(
     )
 
 
-def candidates(kg: KnowledgeGraph, relations: Tensor) -> Tensor:
-    """(Q, E) bool: entities of a node type that the relation leads to in training.
-
-    Everything where the graph has no node types or the relation no training triples.
-    """
-    found = torch.ones(len(relations), kg.num_entities, dtype=torch.bool)
-    if kg.node_types is not None:
-        for relation in torch.unique(relations):
-            tails = kg.edges[kg.edges[:, 1] == relation, 2]
-            if len(tails):
-                found[relations == relation] = torch.isin(kg.node_types, kg.node_types[tails])
-    return found
-
-
-def read_shortlists(scorer: Scorer, kg: KnowledgeGraph, split: str) -> tuple[Shortlists, Array]:
+def read_shortlists(
+    scorer: Scorer,
+    kg: KnowledgeGraph,
+    split: str,
+    candidates: Candidates | None = None,
+    asked: TripleIndex | None = None,
+) -> tuple[Shortlists, Array]:
     """The list of each distinct query of a split, and which candidates the split holds.
 
     Training facts are left out; for the test split validation facts, too. So a candidate of the
-    validation split counts as wrong where only the test split has it.
+    validation split counts as wrong where only the test split has it. ``candidates`` None are the
+    default of :meth:`~dglkgmix.evaluation.candidates.Candidates.of`. The queries of ``asked`` take
+    the place of the split's.
 
     Returns:
         The lists of the Q queries, and (Q, K) bool.
     """
     held = kg.index_of(kg.split(split))
+    asked = asked or held
     known = kg.train_index if split == "valid" else kg.steering_index
+    among = candidates or Candidates.of(kg)
     size = max(1, min(RUN, BLOCK // kg.num_entities))
     parts = []
-    blocks = (torch.split(column, size) for column in (held.heads, held.relations))
+    blocks = (torch.split(column, size) for column in (asked.heads, asked.relations))
     for heads, relations in zip(*blocks, strict=True):
         scores = scorer.scores(scorer.query(heads, relations), 0, kg.num_entities)
-        parts.append(shortlists(kg, known, heads, relations, scores))
+        parts.append(shortlists(kg, known, heads, relations, scores, candidates=among))
     columns = zip(*(vars(part).values() for part in parts), strict=True)
     lists = Shortlists(*map(np.concatenate, columns))
     entities = torch.from_numpy(lists.entities)
-    true = held.contains(held.heads[:, None], held.relations[:, None], entities).numpy()
+    true = held.contains(asked.heads[:, None], asked.relations[:, None], entities).numpy()
     return lists, true & lists.filled
 
 

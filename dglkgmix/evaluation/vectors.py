@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import csv
 import io
 import json
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 import numpy as np
 import pyarrow as pa
@@ -13,18 +18,21 @@ import pyarrow.parquet as pq
 import torch
 from torch import Tensor
 
+from dglkgmix.atomic import Content
 from dglkgmix.errors import OVERWRITE, ConfigError, NumericError, StorageError
 from dglkgmix.evaluation.model_scorer import evaluating
 from dglkgmix.files import write_atomic
+from dglkgmix.kg.degrees import DegreeBins
+from dglkgmix.kg.vocabulary import Vocabulary, safe_in_spreadsheets
 from dglkgmix.paths import path_of
 
 if TYPE_CHECKING:
     from dglkgmix.kg.graph import KnowledgeGraph
-    from dglkgmix.kg.vocabulary import Vocabulary
     from dglkgmix.models.link_predictor import LinkPredictor
 
-FORMATS = ("parquet", "npy")
 Floats = np.ndarray[Any, np.dtype[np.float32]]
+# Reads back as the same float32.
+_DIGITS = "%.9g"
 
 
 def export_vectors(
@@ -37,10 +45,21 @@ def export_vectors(
 ) -> list[Path]:
     """Write the vectors that the decoder reads, in float32: an R-GCN's are encoded.
 
-    ``parquet``: ``entities.parquet`` (name, vector and, where the model has one, bias) and
-    ``relations.parquet`` (name, reciprocal, vector), rows in the order of ids. ``npy``:
-    ``entities.npy`` (E, De), ``relations.npy`` (2R, Dr; the second half reciprocal), ``bias.npy``
-    (E,), and the names in the same order in ``entities.json`` and ``relations.json``.
+    Rows are in the order of ids; the second half of the 2R relations are the reciprocal ones.
+
+    - ``parquet``: ``entities.parquet`` (name, vector and, where the model has one, bias) and
+      ``relations.parquet`` (name, reciprocal, vector).
+    - ``npy``: ``entities.npy`` (E, De), ``relations.npy`` (2R, Dr), ``bias.npy`` (E,), and names in
+      ``entities.json`` and ``relations.json``.
+    - ``csv``: ``entities.csv`` and ``relations.csv``, the columns of Parquet with the vector's
+      numbers as ``v0``, ``v1`` and so on. A name that a spreadsheet would take for a formula gets a
+      leading apostrophe.
+    - ``word2vec``: ``entities.txt``, ``relations.txt`` and ``reciprocals.txt``, the text that
+      gensim's ``KeyedVectors`` read. White space and ``%`` in a name are percent-escapes, as
+      ``New%20York``: ``urllib.parse.unquote`` gives the name back. Without the bias.
+    - ``projector``: for TensorFlow's Embedding Projector ``entities_vectors.tsv`` and
+      ``entities_metadata.tsv`` (name, degree, bin), and likewise for relations (with reciprocal).
+      The degree is the number of training triples. Without the bias.
 
     Returns:
         The files written.
@@ -48,23 +67,40 @@ def export_vectors(
     Raises:
         NumericError: a number that is not finite; the message names the entity or relation.
         ConfigError: an unknown format, or a file exists and ``overwrite`` is not set.
+        DataError: a name that TSV cannot hold, for the projector.
         StorageError: the folder cannot be written.
     """
+    if form not in FORMATS:
+        raise ConfigError(f"format must be one of {', '.join(FORMATS)}, not {form!r}")
     with evaluating(model), torch.no_grad():
         vectors = model.encode()
-    entities, relations = _array(vectors.entities), _array(vectors.relations)
     bias = None if model.bias is None else _array(model.bias)
-    _refuse_infinite(entities, kg.entities)
-    _refuse_infinite(relations, kg.relations)
     if bias is not None:
         _refuse_infinite(bias[:, None], kg.entities)
-    if form == "parquet":
-        files = _parquet_files(kg, entities, relations, bias)
-    elif form == "npy":
-        files = _numpy_files(kg, entities, relations, bias)
-    else:
-        raise ConfigError(f"format must be one of {', '.join(FORMATS)}, not {form!r}")
-    return _write(path_of(folder), files, overwrite=overwrite)
+    entities: dict[str, Sequence[Any]] = {"name": list(kg.entities)}
+    if bias is not None:
+        entities["bias"] = list(bias)
+    relations: dict[str, Sequence[Any]] = {
+        "name": [*kg.relations, *kg.relations],
+        "reciprocal": [i >= kg.num_relations for i in range(kg.num_query_relations)],
+    }
+    tables = [
+        _Table("entities", kg.entities, entities, _array(vectors.entities)),
+        _Table("relations", kg.relations, relations, _array(vectors.relations)),
+    ]
+    for table in tables:
+        _refuse_infinite(table.vectors, table.vocabulary)
+    return _write(path_of(folder), FORMATS[form](tables, kg), overwrite=overwrite)
+
+
+@dataclass(frozen=True)
+class _Table:
+    """Vectors (N, D) with N labels each; ``stem`` begins the names of their files."""
+
+    stem: str
+    vocabulary: Vocabulary
+    labels: dict[str, Sequence[Any]]
+    vectors: Floats
 
 
 def _refuse_infinite(vectors: Floats, names: Vocabulary) -> None:
@@ -82,54 +118,109 @@ def _array(tensor: Tensor) -> Floats:
     return np.ascontiguousarray(tensor.detach().float().cpu().numpy())
 
 
-def _parquet_files(
-    kg: KnowledgeGraph,
-    entities: Floats,
-    relations: Floats,
-    bias: Floats | None,
-) -> dict[str, bytes]:
-    names = pa.array([*kg.relations, *kg.relations], pa.string())
-    reciprocal = pa.array([i >= kg.num_relations for i in range(kg.num_query_relations)])
-    entity_columns = {"name": kg.entities.arrow().cast(pa.string()), "vector": _lists(entities)}
-    if bias is not None:
-        entity_columns["bias"] = pa.array(bias)
-    relation_columns = {"name": names, "reciprocal": reciprocal, "vector": _lists(relations)}
-    tables = {"entities": entity_columns, "relations": relation_columns}
-    return {f"{name}.parquet": _parquet(columns) for name, columns in tables.items()}
-
-
-def _lists(vectors: Floats) -> pa.Array:
-    return pa.FixedSizeListArray.from_arrays(pa.array(vectors.ravel()), vectors.shape[1])
-
-
-def _parquet(columns: dict[str, pa.Array]) -> bytes:
-    sink = io.BytesIO()
-    pq.write_table(pa.table(columns), sink)
-    return sink.getvalue()
-
-
-def _numpy_files(
-    kg: KnowledgeGraph,
-    entities: Floats,
-    relations: Floats,
-    bias: Floats | None,
-) -> dict[str, bytes]:
-    arrays = {"entities": entities, "relations": relations}
-    if bias is not None:
-        arrays["bias"] = bias
-    files = {f"{name}.npy": _npy(array) for name, array in arrays.items()}
-    for name, vocabulary in (("entities", kg.entities), ("relations", kg.relations)):
-        files[f"{name}.json"] = json.dumps(list(vocabulary), ensure_ascii=False).encode()
+def _parquet_files(tables: Sequence[_Table], kg: KnowledgeGraph) -> dict[str, Content]:
+    files: dict[str, Content] = {}
+    for table in tables:
+        columns = {name: pa.array(values) for name, values in table.labels.items()}
+        flat, size = pa.array(table.vectors.ravel()), table.vectors.shape[1]
+        columns["vector"] = pa.FixedSizeListArray.from_arrays(flat, size)
+        sink = io.BytesIO()
+        pq.write_table(pa.table(columns), sink)
+        files[f"{table.stem}.parquet"] = sink.getvalue()
     return files
 
 
-def _npy(array: Floats) -> bytes:
-    sink = io.BytesIO()
-    np.save(sink, array, allow_pickle=False)
-    return sink.getvalue()
+def _numpy_files(tables: Sequence[_Table], kg: KnowledgeGraph) -> dict[str, Content]:
+    files: dict[str, Content] = {}
+    arrays = {table.stem: table.vectors for table in tables}
+    if "bias" in tables[0].labels:
+        arrays["bias"] = np.array(tables[0].labels["bias"], np.float32)
+    for name, array in arrays.items():
+        sink = io.BytesIO()
+        np.save(sink, array, allow_pickle=False)
+        files[f"{name}.npy"] = sink.getvalue()
+    for table in tables:
+        names = json.dumps(list(table.vocabulary), ensure_ascii=False)
+        files[f"{table.stem}.json"] = names.encode()
+    return files
 
 
-def _write(folder: Path, files: dict[str, bytes], *, overwrite: bool) -> list[Path]:
+def _csv_files(tables: Sequence[_Table], kg: KnowledgeGraph) -> dict[str, Content]:
+    return {f"{table.stem}.csv": _csv(table) for table in tables}
+
+
+def _csv(table: _Table) -> Content:
+    def write(path: Path) -> None:
+        with path.open("w", encoding="utf-8", newline="") as file:
+            writer = csv.writer(file, lineterminator="\n")
+            writer.writerow([*table.labels, *(f"v{i}" for i in range(table.vectors.shape[1]))])
+            labels = zip(*table.labels.values(), strict=True)
+            for row, numbers in zip(labels, table.vectors, strict=True):
+                figures = (_DIGITS % x for x in numbers.tolist())
+                writer.writerow([safe_in_spreadsheets(row[0]), *row[1:], *figures])
+
+    return write
+
+
+def _word2vec_files(tables: Sequence[_Table], kg: KnowledgeGraph) -> dict[str, Content]:
+    entities, relations = (table.vectors for table in tables)
+    half = kg.num_relations
+    return {
+        "entities.txt": _word2vec(kg.entities, entities),
+        "relations.txt": _word2vec(kg.relations, relations[:half]),
+        "reciprocals.txt": _word2vec(kg.relations, relations[half:]),
+    }
+
+
+def _word2vec(names: Vocabulary, vectors: Floats) -> Content:
+    escaped = (re.sub(r"[\s%]", lambda found: quote(found[0]), name) for name in names)
+    lines = zip(escaped, _number_lines(vectors, " "), strict=True)
+    head = f"{len(vectors)} {vectors.shape[1]}"
+    return _lines([head], (f"{name} {numbers}" for name, numbers in lines))
+
+
+def _projector_files(tables: Sequence[_Table], kg: KnowledgeGraph) -> dict[str, Content]:
+    files: dict[str, Content] = {}
+    bins = DegreeBins()
+    columns = {"entities": kg.edges[:, 2], "relations": kg.edges[:, 1]}
+    for table in tables:
+        table.vocabulary.check_tsv("export to Parquet")
+        degrees = torch.bincount(columns[table.stem], minlength=len(table.vectors))
+        labels = {name: values for name, values in table.labels.items() if name != "bias"}
+        labels["degree"] = degrees.tolist()
+        labels["bin"] = [bins.names[i] for i in bins.assign(degrees).tolist()]
+        rows = ("\t".join(map(str, row)) for row in zip(*labels.values(), strict=True))
+        files[f"{table.stem}_vectors.tsv"] = _lines(_number_lines(table.vectors, "\t"))
+        files[f"{table.stem}_metadata.tsv"] = _lines(["\t".join(labels)], rows)
+    return files
+
+
+def _number_lines(vectors: Floats, separator: str) -> Iterable[str]:
+    template = separator.join([_DIGITS] * vectors.shape[1])
+    return (template % tuple(row.tolist()) for row in vectors)
+
+
+def _lines(*parts: Iterable[str]) -> Content:
+    """A file of text, line by line: numbers take several times the memory of their vectors."""
+
+    def write(path: Path) -> None:
+        with path.open("w", encoding="utf-8", newline="") as file:
+            for part in parts:
+                file.writelines(f"{line}\n" for line in part)
+
+    return write
+
+
+FORMATS: dict[str, Callable[[Sequence[_Table], KnowledgeGraph], dict[str, Content]]] = {
+    "parquet": _parquet_files,
+    "npy": _numpy_files,
+    "csv": _csv_files,
+    "word2vec": _word2vec_files,
+    "projector": _projector_files,
+}
+
+
+def _write(folder: Path, files: dict[str, Content], *, overwrite: bool) -> list[Path]:
     paths = {folder / name: data for name, data in files.items()}
     existing = [path for path in paths if path.exists()]
     if existing and not overwrite:

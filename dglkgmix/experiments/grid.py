@@ -14,6 +14,7 @@ from typing import Any
 
 from dglkgmix.config.classes import DECODERS, ENCODERS, STRATEGIES, admit, options_of
 from dglkgmix.config.settings import OPTIONS
+from dglkgmix.config.toml import close, parse
 from dglkgmix.errors import ConfigError
 from dglkgmix.experiments import toml_files
 from dglkgmix.kg.degrees import DEFAULT_BINS, DegreeBins
@@ -92,7 +93,7 @@ def parse_experiment(text: str, where: str = "experiment") -> Experiment:
             contradict each other; the message starts with ``where``.
     """
     try:
-        tables = toml_files.parse(text, where)
+        tables = parse(text, where)
     except ConfigError as error:
         # ``strategy = …`` and ``strategy.threshold = …`` in one table are no TOML.
         grid = re.search(r"^\s*\[grid\](.*?)(?=^\s*\[|\Z)", text, re.MULTILINE | re.DOTALL)
@@ -118,9 +119,9 @@ def parse_experiment(text: str, where: str = "experiment") -> Experiment:
         variants[name], recipes[name] = _cell_options(table, place, known, axes)
     head.setdefault("baseline", "standard" if "standard" in axes["strategy"] else None)
     if head["baseline"] not in (None, *axes["strategy"]):
-        close = toml_files.close(head["baseline"], axes["strategy"])
+        hint = close(head["baseline"], axes["strategy"])
         raise ConfigError(
-            f"{where}: [experiment]: baseline {head['baseline']!r} is not in the grid{close}"
+            f"{where}: [experiment]: baseline {head['baseline']!r} is not in the grid{hint}"
         )
     comparisons = tuple(
         parse_comparison(table, axes, f"{where}: [[comparisons]] {i}")
@@ -157,8 +158,8 @@ def parse_comparison(table: Any, axes: Mapping[str, Sequence[Any]], where: str) 
                 if own == value and isinstance(own, bool) == isinstance(value, bool)
             ]
             if not same:
-                close = toml_files.close(value, axes[axis]) if isinstance(value, str) else ""
-                raise ConfigError(f"{place}: no cell has {axis} {value!r}{close}")
+                hint = close(value, axes[axis]) if isinstance(value, str) else ""
+                raise ConfigError(f"{place}: no cell has {axis} {value!r}{hint}")
             given[axis] = same[0]
         sides.append(given)
     of, against = sides
@@ -236,7 +237,7 @@ def flatten(table: Mapping[str, Any], where: str, known: Collection[str]) -> Opt
         found |= {f"{key}.{k}": v for k, v in value.items()} if nested else {key: value}
     for name in found:
         if name not in known:
-            raise ConfigError(f"{where}: unknown option {name!r}{toml_files.close(name, known)}")
+            raise ConfigError(f"{where}: unknown option {name!r}{close(name, known)}")
     return found
 
 
@@ -277,7 +278,7 @@ def _axes(
     others = {key: value for key, value in grid.items() if key not in AXES}
     for key, value in others.items():
         if not isinstance(value, dict) and "." not in key:
-            raise ConfigError(f"{where}: unknown axis {key!r}{toml_files.close(key, list(AXES))}")
+            raise ConfigError(f"{where}: unknown axis {key!r}{close(key, list(AXES))}")
     axes = {axis: grid.get(axis, ["lookup"]) for axis in AXES} | flatten(others, where, known)
     allowed = AXES | {"strategy": (*STRATEGIES, *variants)}
     for axis in axes:
@@ -298,8 +299,8 @@ def _values(values: Any, axis: str, allowed: Collection[str], where: str) -> tup
         if axis in AXES and not isinstance(value, str):
             raise ConfigError(f"{where}: {axis} must hold strings, not {value!r}")
         if allowed and value not in allowed and ":" not in value:
-            close = toml_files.close(value, allowed)
-            raise ConfigError(f"{where}: unknown {axis} {value!r}{close}")
+            hint = close(value, allowed)
+            raise ConfigError(f"{where}: unknown {axis} {value!r}{hint}")
         if value in values[:place]:
             raise ConfigError(f"{where}: {axis} has {value!r} twice")
     return tuple(values)

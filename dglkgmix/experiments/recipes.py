@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from dglkgmix.config import Config
-from dglkgmix.config.toml import merge
+from dglkgmix.config.toml import close, merge, parse
 from dglkgmix.errors import ConfigError, UnknownNameError
 from dglkgmix.experiments import toml_files
 from dglkgmix.paths import path_of, read_utf8
@@ -76,8 +76,8 @@ def packaged_text(kind: str, name: str) -> str:
         return read_utf8(FOLDER / kind / f"{name}.toml")
     if not name.endswith(".toml") and not path_of(name).exists():
         what = {"experiments": "experiment", "spaces": "search space"}[kind]
-        close = toml_files.close(name, packaged(kind))
-        raise ConfigError(f"{name}: neither a file nor a packaged {what}{close}")
+        hint = close(name, packaged(kind))
+        raise ConfigError(f"{name}: neither a file nor a packaged {what}{hint}")
     return read_utf8(name)
 
 
@@ -91,8 +91,8 @@ def recipe_text(name: str) -> str:
     if name.endswith(".toml"):
         return read_utf8(name)
     if name not in recipe_names():
-        close = toml_files.close(name, recipe_names()) or "; see `dglkgmix recipes`"
-        raise UnknownNameError(f"unknown recipe {name!r}{close}")
+        hint = close(name, recipe_names()) or "; see `dglkgmix recipes`"
+        raise UnknownNameError(f"unknown recipe {name!r}{hint}")
     return read_utf8(FOLDER / f"{name}.toml")
 
 
@@ -103,7 +103,7 @@ def read_recipe(name: str) -> Recipe:
         UnknownNameError: no recipe of that name.
         ConfigError: a file that cannot be read, unknown keys or values of the wrong type.
     """
-    tables = toml_files.parse(recipe_text(name), name)
+    tables = parse(recipe_text(name), name)
     head, where = tables.pop("recipe", {}), f"{name}: [recipe]"
     kinds = {"about": str, "expected": float, "expected_from": str}
     toml_files.refuse_unknown(head, kinds, where)
@@ -130,7 +130,7 @@ def all_recipes() -> list[Recipe]:
 @cache
 def _paper() -> dict[str, Any]:
     path = FOLDER / "paper" / "numbers.toml"
-    return toml_files.parse(read_utf8(path), path.name)
+    return parse(read_utf8(path), path.name)
 
 
 def paper_numbers(data: str, model: str, strategy: str) -> dict[str, float]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import json
-import math
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -19,6 +18,7 @@ from dglkgmix.experiments.pool import run_tasks
 from dglkgmix.experiments.results import Results
 from dglkgmix.experiments.results_text import to_csv, to_markdown
 from dglkgmix.files import LOCK, lock_folder, write_atomic
+from dglkgmix.plain import plain_values
 
 SOURCE, FAILURES = "dglkgmix-experiment.toml", "failures"
 Say = Callable[[str], None]
@@ -76,20 +76,11 @@ def run_experiment(
 
 def _write(results: Results, failures: dict[str, str], out: Path) -> dict[str, Any]:
     found = results.collect(failures)
-    text = json.dumps(_finite(found), indent=1, allow_nan=False)
+    text = json.dumps(plain_values(found), indent=1, allow_nan=False)
     write_atomic(out / "results.json", text.encode())
     write_atomic(out / "results.csv", to_csv(found).encode())
     write_atomic(out / "results.md", to_markdown(found).encode())
     return found
-
-
-def _finite(value: Any) -> Any:
-    """``value`` with None for what JSON has no number for."""
-    if isinstance(value, dict):
-        return {key: _finite(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_finite(item) for item in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 @contextmanager

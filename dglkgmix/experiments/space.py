@@ -14,7 +14,7 @@ from typing import Any
 
 from dglkgmix.config import Config
 from dglkgmix.config.checks import validate_alone
-from dglkgmix.config.toml import set_option
+from dglkgmix.config.toml import parse, set_option
 from dglkgmix.errors import ConfigError
 from dglkgmix.experiments import toml_files
 from dglkgmix.experiments.grid import Options, flatten, known_options, parse_options
@@ -64,7 +64,7 @@ def parse_space(text: str, where: str = "space") -> Space:
         ConfigError: unknown keys or options (with close matches), values that an option cannot
             take, ranges that are empty; the message starts with ``where``.
     """
-    tables = toml_files.parse(text, where)
+    tables = parse(text, where)
     toml_files.refuse_unknown(tables, ("settings", "space"), where)
     if not tables.get("space"):
         raise ConfigError(f"{where}: the table [space] is missing or empty")

@@ -2,29 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
-import sys
 from collections.abc import Collection, Mapping
 from typing import Any
 
+from dglkgmix.config.toml import close
 from dglkgmix.errors import ConfigError
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:  # pragma: no cover
-    import tomli as tomllib
-
-
-def parse(text: str, where: str) -> dict[str, Any]:
-    """The tables of ``text``.
-
-    Raises:
-        ConfigError: text that is no TOML; the message starts with ``where``.
-    """
-    try:
-        return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise ConfigError(f"{where}: not a TOML file: {error}") from None
 
 
 def refuse_unknown(table: Mapping[str, Any], known: Collection[str], where: str) -> None:
@@ -32,14 +14,6 @@ def refuse_unknown(table: Mapping[str, Any], known: Collection[str], where: str)
     for key in table:
         if key not in known:
             raise ConfigError(f"{where}: unknown key {key!r}{close(key, known)}")
-
-
-def close(name: str, known: Collection[str]) -> str:
-    """``; did you mean …?`` with what is spelt like ``name``, else the whole of a short list."""
-    near = difflib.get_close_matches(name, list(known), n=3, cutoff=0.6)
-    if near:
-        return f"; did you mean {', '.join(near)}?"
-    return f"; known: {', '.join(sorted(known))}" if len(known) <= 12 else ""
 
 
 def typed(table: Mapping[str, Any], key: str, kind: type | tuple[type, ...], where: str) -> Any:

@@ -283,7 +283,7 @@ def _trial(plan: Search, kg: KnowledgeGraph, trial: Any) -> float:
 def _steering_account(path: Path, kg: KnowledgeGraph) -> dict[str, Any]:
     """Of the validation split, filtered by train and valid alone: test triples steer no search."""
     scorer = ModelScorer(Run.open(path).model)
-    table = rank_split(scorer, kg, "valid", known=kg.steering_index)
+    table = rank_split(scorer, kg, "valid")
     return account(table, DegreeBins())
 
 
@@ -356,7 +356,7 @@ def _write_best(plan: Search, best: Any) -> None:
         test = Run.open(path).metrics["test"]
         if test is not None:
             head += [f"expected = {test['overall']['mrr']!r}", 'expected_from = "measured"']
-    write_atomic(plan.out / BEST, ("\n".join(head) + "\n\n" + dumps(config)).encode())
+    write_atomic(plan.out / BEST, ("\n".join(head) + "\n\n" + dumps(config, Config())).encode())
 
 
 @contextmanager

@@ -11,6 +11,8 @@ from torch import Tensor
 Index = Tensor | slice
 # Fewer runs of a length than this are cheaper one after the other than copied together.
 _FEW = 8
+# Products with so few rows cost about what reading the matrix costs: rows of zeros add little.
+_SHORT = 16
 
 
 class _SegmentProduct(torch.autograd.Function):
@@ -18,34 +20,59 @@ class _SegmentProduct(torch.autograd.Function):
     def forward(ctx: Any, values: Tensor, matrices: Tensor, sizes: Sequence[int]) -> Tensor:
         ctx.save_for_backward(values, matrices)
         ctx.sizes = sizes
-        product = values.new_empty(len(values), matrices.shape[1], matrices.shape[3])
+        padded = _padded(values, sizes)
+        product = values.new_empty(len(padded), matrices.shape[1], matrices.shape[3])
         for runs, rows in _batches(sizes, values.device):
             own = matrices[runs]  # (K, G, D₁, D₂)
-            _multiply(_by_run(values[rows], own), own.flatten(0, 1), product, rows)
-        return product
+            _multiply(_by_run(padded[rows], own), own.flatten(0, 1), product, rows)
+        return product[: len(values)]
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, Tensor, None]:
         values, matrices = ctx.saved_tensors
-        to_values, to_matrices = torch.empty_like(values), torch.zeros_like(matrices)
+        values, gradient = _padded(values, ctx.sizes), _padded(gradient, ctx.sizes)
+        to_values, to_matrices = torch.empty_like(values), torch.empty_like(matrices)
+        written = torch.zeros(len(matrices), dtype=torch.bool, device=matrices.device)
         for runs, rows in _batches(ctx.sizes, values.device):
             own = matrices[runs]
             part, outer = _by_run(values[rows], own), _by_run(gradient[rows], own)
             _multiply(outer, own.flatten(0, 1).mT, to_values, rows)
             if isinstance(runs, slice):
-                torch.bmm(part.mT, outer, out=to_matrices[runs].squeeze(0))
+                torch.bmm(part.mT, outer, out=to_matrices[runs].flatten(0, 1))
             else:
                 to_matrices[runs] = torch.bmm(part.mT, outer).view_as(own)
-        return to_values, to_matrices, None
+            written[runs] = True
+        to_matrices[~written] = 0
+        return to_values[: sum(ctx.sizes)], to_matrices, None
+
+
+def _mostly_short(lengths: Tensor) -> bool:
+    return 2 * int(((lengths > 0) & (lengths <= _SHORT)).sum()) > len(lengths)
+
+
+def _padded(rows: Tensor, sizes: Sequence[int]) -> Tensor:
+    """Rows (N, G, D), and one of zeros where :func:`_batches` fills up short runs with row N."""
+    if not _mostly_short(torch.tensor(sizes)):
+        return rows
+    return torch.cat([rows, rows.new_zeros(1, *rows.shape[1:])])
 
 
 def _batches(sizes: Sequence[int], device: torch.device) -> Iterator[tuple[Index, Index]]:
     """(runs (K,), their rows (K, n)) of every length n > 0; of N rows at most √(2N) lengths.
 
-    Where a few runs share a length each comes alone, as two slices, which copy nothing.
+    Where a few runs share a length each comes alone, as two slices, which copy nothing. Where most
+    runs are short, all of these come first, among all runs, whose matrices need no copy then: row
+    N, of zeros, fills them up.
     """
     lengths = torch.tensor(sizes, dtype=torch.long)
     starts = lengths.cumsum(0) - lengths
+    if _mostly_short(lengths):
+        short = lengths <= _SHORT
+        place = torch.arange(int(lengths[short].max()))
+        own = short.unsqueeze(1) & (place < lengths.unsqueeze(1))
+        rows = (starts.unsqueeze(1) + place).where(own, lengths.sum())
+        yield slice(0, len(lengths)), rows.to(device)
+        lengths = lengths.masked_fill(short, 0)
     ordered, order = lengths.sort(stable=True)
     kinds, counts = torch.unique_consecutive(ordered, return_counts=True)
     for n, runs in zip(kinds.tolist(), torch.split(order, counts.tolist()), strict=True):

@@ -244,6 +244,13 @@ class KnowledgeGraph:
         """
         return self.index_of(self.train, self.valid)
 
+    def filter_index(self, split: str) -> TripleIndex:
+        """What filtered ranks of a split leave out: of valid, train and valid; else all splits.
+
+        Validation figures choose epochs, settings and models, so test triples change none.
+        """
+        return self.steering_index if split == "valid" else self.known_index
+
     def index_of(self, *splits: Tensor) -> TripleIndex:
         """Some triples, (N, 3) each, by query, both directions."""
         rows = torch.cat(splits)

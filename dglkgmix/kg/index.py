@@ -78,6 +78,20 @@ class TripleIndex:
         rows, positions = expand(begin, counts)
         return rows, self.tails[positions]
 
+    def triples_of(self, heads: Any) -> tuple[Tensor, Tensor, Tensor]:
+        """Every triple of a batch of B heads.
+
+        Returns:
+            rows: (P,) long, ascending positions 0..B-1 in the batch.
+            relations, tails: (P,) long, ascending within a row.
+        """
+        heads = as_ids(heads, "entity", self.num_entities)
+        begin = self.indptr[torch.searchsorted(self.heads, heads)]
+        end = self.indptr[torch.searchsorted(self.heads, heads, right=True)]
+        rows, positions = expand(begin, end - begin)
+        queries = torch.searchsorted(self.indptr, positions, right=True) - 1
+        return rows, self.relations[queries], self.tails[positions]
+
     def contains(self, heads: Any, relations: Any, tails: Any) -> Tensor:
         """Whether (heads, relations, tails) are known; shapes broadcast, the result is bool."""
         tails = as_ids(tails, "entity", self.num_entities)

@@ -7,6 +7,7 @@ a quote inside an unquoted field.
 
 from __future__ import annotations
 
+import logging
 from array import array
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
@@ -23,6 +24,28 @@ from dglkgmix.kg.options import ReadOptions, choose_columns
 from dglkgmix.kg.tables import TripleTable
 
 LONGEST_ROW = 1 << 22
+# Bad rows of a file that an error names.
+MOST_FAULTS = 5
+# What columns of heads, relations and tails are called, as in most files with a header.
+_TITLES = (
+    frozenset(("head", "h", "subject", "subj", "s", "source", "src", "from", "head_id")),
+    frozenset(
+        (
+            "relation",
+            "rel",
+            "r",
+            "predicate",
+            "pred",
+            "p",
+            "property",
+            "edge",
+            "type",
+            "relation_id",
+        )
+    ),
+    frozenset(("tail", "t", "object", "obj", "o", "target", "dst", "to", "tail_id")),
+)
+_log = logging.getLogger(__name__)
 _BOM = b"\xef\xbb\xbf"
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 _NAMES = {"\t": "tab", ",": "comma", ";": "semicolon", " ": "space"}
@@ -49,8 +72,9 @@ def read_text(stream: BinaryIO, name: str, dialect: Dialect, options: ReadOption
     """All triples of a text.
 
     Raises:
-        DataError: "name:line: what" for the first row that is not a triple: invalid UTF-8, another
-            number of fields than expected, an empty field, a quote that breaks RFC 4180.
+        DataError: "name:line: what" for the first rows that are no triples, and how many there are:
+            another number of fields than expected, an empty field, or, where the reading ends,
+            invalid UTF-8 or a quote that breaks RFC 4180.
     """
     rows = text_rows(stream, name, dialect)
     if options.header:
@@ -61,16 +85,39 @@ def read_text(stream: BinaryIO, name: str, dialect: Dialect, options: ReadOption
     head, relation, tail = columns
     ids: defaultdict[str, int] = defaultdict()
     ids.default_factory = ids.__len__
-    codes = array("q")
-    for line, fields in rows:
-        if len(fields) != width:
-            check_width(f"{name}:{line}", fields, width, dialect)
-        triple = fields[head], fields[relation], fields[tail]
-        if "" in triple:
-            raise DataError(f"{name}:{line}: the {ROLES[triple.index('')]} is empty")
+    codes, faults, bad = array("q"), list[str](), 0
+    while True:
+        try:
+            line, fields = next(rows)
+            if len(fields) != width:
+                check_width(f"{name}:{line}", fields, width, dialect)
+            triple = fields[head], fields[relation], fields[tail]
+            if "" in triple:
+                raise DataError(f"{name}:{line}: the {ROLES[triple.index('')]} is empty")
+        except DataError as error:  # After one of `rows` there are none.
+            bad += 1
+            faults += [str(error)] if bad <= MOST_FAULTS else []
+            continue
+        except StopIteration:
+            break
+        if not codes and not options.header:
+            _warn_of_header(f"{name}:{line}", triple)
         codes.extend([ids[field] for field in triple])
+    if faults:
+        further = [f"and {bad - MOST_FAULTS:,} more bad rows"] if bad > MOST_FAULTS else []
+        raise DataError("\n  ".join([*faults, *further]))
     names_read = pa.array(list(ids), pa.large_string())
     return TripleTable(names_read, np.array(codes, np.int64).reshape(-1, 3))
+
+
+def _warn_of_header(where: str, triple: tuple[str, str, str]) -> None:
+    """Where the first row names columns: it would be read as a triple."""
+    if all(name.strip().casefold() in words for name, words in zip(triple, _TITLES, strict=True)):
+        _log.warning(
+            "%s: %s look like names of columns, but are read as a triple: --header leaves them out",
+            where,
+            ", ".join(triple),
+        )
 
 
 def read_table(path: Path, required: Sequence[str]) -> Iterator[tuple[str, dict[str, str]]]:

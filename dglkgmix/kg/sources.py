@@ -47,7 +47,8 @@ def load(
     Raises:
         ConfigError: ``options`` for a name of the catalog, whose files need none.
         UnknownNameError: neither a path nor a name of the catalog.
-        DataError: a folder without train, two files for one split, or files that cannot be read.
+        DataError: a folder without train, two files for one split, or a file or folder with a
+            split's name that cannot be read.
     """
     options = options or ReadOptions()
     if isinstance(source, str) and catalog.is_known(source):
@@ -91,11 +92,7 @@ def load_folder(folder: Path, options: ReadOptions) -> KnowledgeGraph:
     """The graph of a folder with a file for each split; valid and test may be absent."""
     files = {name: find_split(folder, name) for name in SPLITS}
     if files["train"] is None:
-        similar = ", ".join(sorted(p.name for p in folder.iterdir() if p.name.startswith("train")))
-        hint = f"; {similar} cannot be read as it is: unpack or rename it" if similar else ""
-        raise DataError(
-            f"{folder}: no file for train (as train.txt, train.csv, train.parquet){hint}"
-        )
+        raise DataError(f"{folder}: no file for train (as train.txt, train.csv, train.parquet)")
     tables = {
         name: TripleTable.empty() if file is None else read_triples(file, options=options)
         for name, file in files.items()
@@ -112,9 +109,21 @@ def split_files(folder: Path, split: str) -> list[Path]:
 
 
 def find_split(folder: Path, split: str) -> Path | None:
-    """The file of a split, None where there is none; DataError where there are several."""
+    """The file of a split, or None.
+
+    Raises:
+        DataError: several files, or only what has the split's name and cannot be read.
+    """
     found = split_files(folder, split)
     if len(found) > 1:
         names = ", ".join(path.name for path in found)
         raise DataError(f"{folder}: several files for {split}: {names}; keep one")
-    return found[0] if found else None
+    if found:
+        return found[0]
+    named = (p.name for p in folder.iterdir() if p.name.lower().split(".")[0] in _STEMS[split])
+    if unread := ", ".join(sorted(named)):
+        raise DataError(
+            f"{folder}: no file for {split} (as {split}.txt, {split}.csv, {split}.parquet); "
+            f"{unread} cannot be read as it is: unpack, rename or remove it"
+        )
+    return None

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from dglkgmix.kg import SPLITS
+from dglkgmix.kg.functional import functional
 from dglkgmix.kg.keys import find, triple_keys
 from dglkgmix.kg.mirrors import count_mirrored, inverse_pairs
 
@@ -70,12 +71,20 @@ def summarise(kg: KnowledgeGraph) -> dict[str, int]:
 
 
 def relation_rows(kg: KnowledgeGraph) -> list[dict[str, Any]]:
-    """Rows of each relation, most training rows first: name, train, valid, test."""
+    """Each relation, most training rows first: name, rows in train, valid and test, functional and
+    inverse_functional (:mod:`dglkgmix.kg.functional`).
+    """
     counts = {
         name: kg.split(name)[:, 1].bincount(minlength=kg.num_relations).tolist() for name in SPLITS
     }
+    forward, inverse = functional(kg).view(2, -1).tolist()
     rows = [
-        {"name": name, **{split: count[i] for split, count in counts.items()}}
+        {
+            "name": name,
+            **{split: count[i] for split, count in counts.items()},
+            "functional": forward[i],
+            "inverse_functional": inverse[i],
+        }
         for i, name in enumerate(kg.relations)
     ]
     return sorted(rows, key=lambda row: -row["train"])

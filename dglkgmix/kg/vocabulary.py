@@ -7,6 +7,7 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import torch
 from torch import Tensor
 
@@ -14,6 +15,8 @@ from dglkgmix.errors import DataError, OutOfRangeError, UnknownNameError
 
 # difflib is slow: of more names than this only likely ones are compared
 _COMPARED_AT_MOST = 20_000
+# What makes a spreadsheet take a cell for a formula.
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 class Vocabulary:
@@ -117,6 +120,15 @@ class Vocabulary:
             groups.setdefault(fold(name), []).append(name)
         return [group for group in groups.values() if len(group) > 1]
 
+    def check_tsv(self, instead: str) -> None:
+        """DataError for a name that TSV cannot hold; ``instead`` says what to do."""
+        for letter, what in (("\t", "a tab"), ("\n", "a line feed")):
+            at = pc.index(pc.match_substring(self._arrow, letter), True).as_py()
+            if at >= 0:
+                raise DataError(
+                    f"the {self.kind} {self[at]!r} holds {what}, which TSV cannot hold: {instead}"
+                )
+
     def unknown(self, name: str) -> str:
         """The message of an error for a name that is not here, with close matches."""
         shown, *near = shown_apart([str(name), *self.close_to(name)])
@@ -133,3 +145,8 @@ def shown_apart(names: Sequence[str]) -> list[str]:
 def fold(name: str) -> str:
     """A name without case, outer white space and Unicode form: equal for similar names."""
     return unicodedata.normalize("NFKC", name).strip().casefold()
+
+
+def safe_in_spreadsheets(name: str) -> str:
+    """A name for a cell of CSV: with a leading apostrophe if it would be taken for a formula."""
+    return f"'{name}" if name.startswith(_FORMULA) else name

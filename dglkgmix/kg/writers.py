@@ -75,13 +75,7 @@ def tsv_bytes(kg: KnowledgeGraph, rows: Tensor) -> bytes:
         DataError: a name that holds a tab or a line feed.
     """
     for vocabulary in (kg.entities, kg.relations):
-        for letter, what in (("\t", "a tab"), ("\n", "a line feed")):
-            at = pc.index(pc.match_substring(vocabulary.arrow(), letter), True).as_py()
-            if at >= 0:
-                raise DataError(
-                    f"the {vocabulary.kind} {vocabulary[at]!r} holds {what}, which TSV cannot "
-                    "hold: convert to Parquet"
-                )
+        vocabulary.check_tsv("convert to Parquet")
     heads, relations, tails = _columns(kg, rows)
     tab, nothing = pa.scalar("\t", pa.large_string()), pa.scalar("", pa.large_string())
     ends = pc.if_else(pc.ends_with(tails, "\r"), "\r\n", "\n").cast(pa.large_string())

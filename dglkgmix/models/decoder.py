@@ -117,6 +117,10 @@ class Decoder(nn.Module, ABC):
         """|x|² of each number of entity or relation vectors (B, D): what penalties are made of."""
         return vectors.square()
 
+    def relation_directions(self, relations: Tensor) -> Tensor:
+        """What is compared where relations (R, Dr) are: their vectors, by default; (R, ...)."""
+        return relations
+
     def start_tables(self, entities: Tensor, relations: Tensor) -> None:
         """Fill embedding tables (E, De) and (2R, Dr) with the values a training starts from."""
         nn.init.xavier_normal_(entities)

@@ -47,6 +47,9 @@ class Encoder(nn.Module, ABC):
         passes_whole_graph: whether each batch costs a pass over the graph, so that few large ones
             pay.
         fanout: neighbours drawn for each node and layer; 0 for an encoder that draws none.
+        by_relation: parameters with a row for each of the 2R relations; those with a row for each
+            entity are ``entity_table`` alone. A training that starts from another run matches rows
+            by name, and takes all other parameters as they are.
 
     The constructor's parameters are the options it reads: ``kg`` or its sizes ``entities`` and
     ``relations``, ``entity_dim``, ``relation_dim``, options of ``[model]`` and those that the class
@@ -56,6 +59,7 @@ class Encoder(nn.Module, ABC):
     title = ""
     passes_whole_graph = False
     fanout = 0
+    by_relation: tuple[str, ...] = ("relation_table",)
 
     @classmethod
     def vectors_held(cls, options: ModelConfig, kg: KnowledgeGraph) -> int:

@@ -76,6 +76,13 @@ class RGCN(Encoder):
             for _ in range(layers)
         )
 
+    @property
+    def by_relation(self) -> tuple[str, ...]:  # type: ignore[override]
+        """The matrices of each layer, or what mixes them, too."""
+        own = ("matrices.coefficients", "matrices.blocks")
+        found = [name for name, _ in self.named_parameters() if name.endswith(own)]
+        return ("relation_table", *found)
+
     def encode(
         self,
         hidden_edges: Tensor | None = None,

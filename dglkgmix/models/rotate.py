@@ -74,6 +74,10 @@ class RotatE(Decoder):
         real, imaginary = vectors.chunk(2, dim=1)
         return real.square() + imaginary.square()
 
+    def relation_directions(self, relations: Tensor) -> Tensor:
+        """The cosines and sines (R, De): angles that differ by full turns are the same relation."""
+        return torch.cat([relations.cos(), relations.sin()], dim=1)
+
     def start_tables(self, entities: Tensor, relations: Tensor) -> None:
         """Uniform, as its authors do: entities by the margin, angles all around."""
         bound = (self.margin + 2) / self.relation_dim

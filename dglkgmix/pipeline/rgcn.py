@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import accumulate
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import torch
 from torch import Tensor, nn
@@ -117,24 +116,15 @@ class HeteroRGCN(nn.Module):
     def _neighbourhood(self, graph: DGLGraph, sizes: Sizes) -> Neighbourhood:
         """The graph's edges between rows of stacked features, see :func:`_stack`."""
         inner, outer = (sum(part) for part in zip(*sizes.values(), strict=True))
-        rows = _rows(sizes)
-        starts = dict(zip(rows, accumulate(map(len, rows.values()), initial=0), strict=False))
         known = {etype: i for i, etype in enumerate(self.etypes)}
-        none = torch.empty(2, 0, dtype=torch.long)
-        pairs, first, relations = [none], [], []
-        for etype in graph.canonical_etypes:
-            pairs.append(torch.stack(graph.edges(etype=etype)).cpu())
-            first.append((starts[etype[0]], starts[etype[2]]))
-            relations.append(
-                known[etype] if etype in known else known[canonical(self.etypes, etype)]
-            )
-        counts = torch.tensor([pair.shape[1] for pair in pairs[1:]], dtype=torch.long)
-        # All types at once: an operation for each would cost more than its few edges.
-        shift = torch.tensor(first, dtype=torch.long).view(-1, 2).T.repeat_interleave(counts, 1)
-        sources, targets = torch.cat(list(rows.values()))[torch.cat(pairs, 1) + shift]
-        numbers = torch.tensor(relations, dtype=torch.long).repeat_interleave(counts)
+        numbers = [
+            known[etype] if etype in known else known[canonical(self.etypes, etype)]
+            for etype in graph.canonical_etypes
+        ]
+        sources, targets, types = _edges(graph, sizes)
+        relations = torch.tensor(numbers, dtype=torch.long)[types]
         return Neighbourhood.build(
-            (sources, targets), numbers, len(self.etypes), inner + outer, inner
+            (sources, targets), relations, len(self.etypes), inner + outer, inner
         )
 
 
@@ -183,15 +173,52 @@ def _sizes(graph: DGLGraph) -> Sizes:
     }
 
 
-def _rows(sizes: Sizes) -> dict[str, Tensor]:
-    """Row in the stacked features of each source node of each type."""
-    rows = {}
-    target, other = 0, sum(inner for inner, _ in sizes.values())
+def _edges(graph: DGLGraph, sizes: Sizes) -> tuple[Tensor, Tensor, Tensor]:
+    """Source rows, target rows and positions of the edge types of all edges, (M,) each.
+
+    DGL joins the types at once, in what ``graph[:, :, :]`` does for graphs, but not for blocks:
+    reading them one by one costs more than the rest of a layer where each has few edges.
+    """
+    flat = graph._graph.flatten_relations(list(range(len(graph.canonical_etypes))))
+    first, target, other = {}, 0, sum(inner for inner, _ in sizes.values())
     for ntype, (inner, outer) in sizes.items():
-        own = torch.arange(target, target + inner), torch.arange(other, other + outer)
-        rows[ntype] = torch.cat(own)
+        first[ntype] = target, other - inner
         target, other = target + inner, other + outer
-    return rows
+    shifts = torch.tensor([first[ntype] for ntype in graph.ntypes], dtype=torch.long)
+    inner_sizes = torch.tensor([sizes[ntype][0] for ntype in graph.ntypes], dtype=torch.long)
+    sources, targets, _ = (ids.to("cpu", torch.long) for ids in flat.graph.edges(0))
+    types = _ids(flat.induced_etype)
+    kinds, ids = _ids(flat.induced_dsttype), _ids(flat.induced_dstid)
+    _check_reached(graph, targets, kinds, types)
+    target_rows = (shifts[kinds, 0] + ids)[targets]
+    kinds, ids = _ids(flat.induced_srctype), _ids(flat.induced_srcid)
+    source_rows = shifts[kinds, (ids >= inner_sizes[kinds]).long()] + ids
+    return source_rows[sources], target_rows, types
+
+
+def _ids(array: Any) -> Tensor:
+    return torch.from_numpy(array.asnumpy()).long()
+
+
+def _check_reached(graph: DGLGraph, targets: Tensor, kinds: Tensor, types: Tensor) -> None:
+    """DataError where edges of a block reach nodes that are not its targets.
+
+    Args:
+        graph: the block, or a graph.
+        targets: (M,) target of each edge, a position in ``kinds``; DGL gives such nodes none.
+        kinds: (N,) node type of each target.
+        types: (M,) edge type of each edge.
+    """
+    wanted = torch.tensor([graph.get_ntype_id_from_dst(e[2]) for e in graph.canonical_etypes])
+    missing = (targets < 0) | (targets >= len(kinds))
+    reached = torch.cat([kinds, torch.tensor([-1])])[targets.masked_fill(missing, len(kinds))]
+    outside = reached != wanted[types]
+    if outside.any():
+        raise DataError(
+            f"block: {int(outside.sum())} of {len(targets)} edges reach nodes that are not its "
+            "targets: pass these nodes to dgl.to_block, too, or keep only the edges that reach "
+            "its targets, dgl.in_subgraph(graph, targets)"
+        )
 
 
 def _stack(sizes: Sizes, features: Mapping[str, Tensor], dim: int) -> Tensor:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -9,13 +10,27 @@ import torch
 from torch import Tensor
 
 from dglkgmix.errors import ConfigError, NumericError
+from dglkgmix.evaluation.candidates import Candidates
 from dglkgmix.evaluation.list_probability import ListProbability
+from dglkgmix.evaluation.model_scorer import ModelScorer
 from dglkgmix.evaluation.scorer import Scorer
-from dglkgmix.evaluation.shortlist import candidates as candidates_of
 from dglkgmix.kg.degrees import DegreeBins
+from dglkgmix.kg.functional import SHARE, functional
+from dglkgmix.kg.tables import TripleTable
+from dglkgmix.prediction.facts import (
+    NEW_COLUMNS,
+    Fact,
+    fact_row,
+    judge_facts,
+    trained_names,
+    untrained,
+)
+from dglkgmix.prediction.relations import new_facts
 
 if TYPE_CHECKING:
     from dglkgmix.kg.graph import KnowledgeGraph
+    from dglkgmix.prediction.why import Explainer, Why
+    from dglkgmix.runs.run import Run
 
 
 @dataclass(frozen=True)
@@ -64,6 +79,7 @@ class Answer:
         bin: of the degree.
         known: whether train, valid or test hold the triple.
         trained: whether training triples hold the name at all.
+        why: what training holds that speaks for it, where an ``Explainer`` was asked.
     """
 
     name: str
@@ -73,20 +89,31 @@ class Answer:
     bin: str
     known: bool
     trained: bool
+    why: Why | None = None
 
 
 @dataclass(frozen=True)
 class Prediction:
-    """Answers to a query, best first, and what speaks against trusting them."""
+    """Answers to a query, best first, and what speaks against trusting them.
+
+    ``functional``: the query's relation has one answer for nearly every entity
+    (:mod:`dglkgmix.kg.functional`). ``another``: of the relation's queries with an answer in
+    training, the share that has another one in validation; the probabilities presume that this
+    query is one. None where train and valid hold no answer to it, where the probabilities count the
+    share in, and where there are none.
+    """
 
     query: Query
     answers: list[Answer]
     warnings: list[str]
+    functional: bool = False
+    another: float | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values: query, asked, answers and warnings, as docs/json.md shows them."""
+        """Plain values: as docs/json.md shows them."""
         values = asdict(self)
-        return {"query": values.pop("query"), "asked": self.query.asked, **values}
+        first = {"query": values.pop("query"), "asked": self.query.asked}
+        return first | {key: values.pop(key) for key in ("functional", "another")} | values
 
 
 class Predictor:
@@ -97,6 +124,9 @@ class Predictor:
         scorer: the model.
         listed: the probability of ranked answers; None leaves it out.
         bins: of the degrees that come with every answer.
+        explainer: adds ``why`` to every answer; None leaves it out.
+        candidates: the entities that may answer, those that ``listed`` was fitted with; None is
+            the default of :meth:`~dglkgmix.evaluation.candidates.Candidates.of`.
     """
 
     def __init__(
@@ -105,19 +135,25 @@ class Predictor:
         scorer: Scorer,
         listed: ListProbability | None = None,
         bins: DegreeBins | None = None,
+        explainer: Explainer | None = None,
+        *,
+        candidates: Candidates | None = None,
     ) -> None:
-        self.kg, self.scorer, self.listed = kg, scorer, listed
+        self.kg, self.scorer, self.listed, self.explainer = kg, scorer, listed, explainer
+        self.candidates, self._functional = candidates or Candidates.of(kg), functional(kg)
         self.bins = bins or DegreeBins()
-        self._trained = {
-            "entity": torch.bincount(kg.edges[:, 2], minlength=kg.num_entities) > 0,
-            "relation": torch.bincount(kg.edges[:, 1], minlength=kg.num_query_relations) > 0,
-        }
+        self._trained = trained_names(kg)
+
+    @classmethod
+    def of(cls, run: Run, bins: DegreeBins | None = None) -> Predictor:
+        """With the model of a run and its probability of ranked answers."""
+        asked = run.kg, ModelScorer(run.model), run.list_probability(), bins
+        return cls(*asked, candidates=run.candidates)
 
     def predict(self, query: Query, *, top: int = 10, new_only: bool = False) -> Prediction:
         """The ``top`` best answers; with ``new_only``, of those that no split holds.
 
-        Equal scores come in the order of the vocabulary. Entities of a node type that the
-        relation's training triples never lead to are no candidates.
+        Equal scores come in the order of the vocabulary.
 
         Raises:
             UnknownNameError: a name that the graph lacks; the message lists close matches.
@@ -136,7 +172,66 @@ class Predictor:
         best = _best(scores, allowed & ~known if new_only else allowed, top)
         chances = self._probabilities(candidates, scores)[best]
         answers = self._answers(candidates, best, scores[best], known[best], chances)
-        return Prediction(query, answers, self._warnings(query))
+        is_functional = query.asked != "relation" and bool(self._functional[candidates.relations])
+        warnings = self._warnings(query)
+        if is_functional and known.any():
+            one = "tail" if query.asked == "tail" else "head"
+            warnings.append(
+                f"relation {query.relation!r} is functional here: at least {100 * SHARE:.0f} % of "
+                f"its queries have one {one} in training. The data hold this query's: another is "
+                "unlikely"
+            )
+        another = None
+        if self.listed is not None and query.asked != "relation":
+            asked = torch.tensor([candidates.head]), candidates.relations
+            if len(self.kg.steering_index.tails_of(*asked)[1]):
+                another = self.listed.another(int(candidates.relations))
+        found = Prediction(query, answers, warnings, is_functional, another)
+        return found if self.explainer is None else self.explainer.explain(found)
+
+    def predict_triples(self, triples: Iterable[Sequence[str]]) -> list[Fact]:
+        """What the model makes of given facts: rows of head, relation and tail, known or not.
+
+        Raises:
+            UnknownNameError: a name that the graph lacks; the message lists close matches.
+            DataError: a row that has not three names.
+            NumericError: a score is not finite.
+        """
+        table = TripleTable.from_rows(triples, "triples")
+        heads, relations, tails = table.columns()
+        ids = (self.kg.entities.ids(heads), self.kg.relations.ids(relations))
+        rows = torch.stack([*ids, self.kg.entities.ids(tails)], 1)
+        return self._judged(rows)
+
+    def _judged(self, triples: Tensor) -> list[Fact]:
+        asked = self.kg, self.scorer, triples, self.listed, self.bins
+        return judge_facts(*asked, candidates=self.candidates)
+
+    def new_facts(
+        self, relation: int | str, top: int = 100, *, by_bin: bool = False
+    ) -> list[dict[str, Any]]:
+        """The ``top`` best facts of a relation that no split holds; with ``by_bin``, of each bin.
+
+        :func:`dglkgmix.prediction.relations.new_facts` says which, and how they are ordered.
+
+        Returns:
+            head, relation, tail, place, plausibility, and for both queries of a fact, as
+            ``tail_…`` and ``head_…``, what :class:`dglkgmix.prediction.facts.Side` holds.
+
+        Raises:
+            UnknownNameError: a relation that the graph lacks; the message lists close matches.
+            NumericError: a score is not finite.
+        """
+        kg, chosen = self.kg, relation
+        if isinstance(chosen, str):
+            chosen = kg.relations.id(chosen)
+        bins = self.bins if by_bin else None
+        asked = kg, self.scorer, chosen, top, self.listed
+        found = new_facts(*asked, by_bin=bins, candidates=self.candidates)
+        columns = self._judged(found.triples), found.places.tolist(), found.plausibility.tolist()
+        order = zip(*columns, strict=True)
+        rows = [fact_row(f) | {"place": place, "plausibility": p} for f, place, p in order]
+        return [{column: row[column] for column in NEW_COLUMNS} for row in rows]
 
     def _candidates(self, query: Query) -> _Candidates:
         """The triples among which the query chooses, as the model is asked: tails are scored."""
@@ -171,10 +266,10 @@ class Predictor:
         return known
 
     def _allowed(self, candidates: _Candidates) -> Tensor:
-        """(C,) bool: of a node type that the relation leads to in training."""
+        """(C,) bool: may answer."""
         if candidates.asked == "relation":
             return torch.ones(len(candidates.relations), dtype=torch.bool)
-        return candidates_of(self.kg, candidates.relations)[0]
+        return self.candidates.mask(candidates.relations, 0, self.kg.num_entities)[0]
 
     def _answers(
         self,
@@ -207,19 +302,15 @@ class Predictor:
         if self.listed is None or candidates.asked == "relation":
             return torch.full((len(scores),), torch.nan)
         head = torch.tensor([candidates.head])
-        found = self.listed.of_entities(self.kg, head, candidates.relations, scores[None])
+        asked = self.kg, head, candidates.relations, scores[None]
+        found = self.listed.of_entities(*asked, candidates=self.candidates)
         return torch.from_numpy(found[0])
 
     def _warnings(self, query: Query) -> list[str]:
         found = []
         for role, name in query.given.items():
-            kind = "relation" if role == "relation" else "entity"
-            names = self.kg.relations if kind == "relation" else self.kg.entities
-            if not self._trained[kind][names.id(name)]:
-                found.append(
-                    f"{kind} {name!r} is in no training triple: its vector is untrained, "
-                    "and answers that rest on it mean little"
-                )
+            names = self.kg.relations if role == "relation" else self.kg.entities
+            found += untrained(names, self._trained[names.kind], names.id(name))
         return found
 
 

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
-import json
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from itertools import count
@@ -12,32 +9,40 @@ from pathlib import Path
 from typing import Any
 
 from dglkgmix.errors import ConfigError, DataError
-from dglkgmix.files import write_atomic
 from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.kg.readers_text import DIALECTS, read_table
 from dglkgmix.paths import path_of
 from dglkgmix.prediction.answers import Prediction, Query
+from dglkgmix.prediction.facts import Triple
+from dglkgmix.prediction.tables import write_rows
 
 ROLES = ("head", "relation", "tail")
-COLUMNS = (
-    *("query", *ROLES, "asked", "place", "score", "probability"),
-    *("degree", "bin", "known", "trained"),
-)
+COLUMNS = {
+    "query": int,
+    "head": str,
+    "relation": str,
+    "tail": str,
+    "asked": str,
+    "place": int,
+    "score": float,
+    "probability": float,
+    "degree": int,
+    "bin": str,
+    "known": bool,
+    "trained": bool,
+}
 # Unknown names that a message lists.
 MOST_SHOWN = 10
-ENDINGS = (".csv", ".tsv", ".jsonl", ".parquet")
-# What makes a spreadsheet take a cell for a formula.
-FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
-def read_queries(path: str | Path) -> list[tuple[str, Query]]:
+def read_queries(path: str | Path) -> list[tuple[str, Query | Triple]]:
     """Queries of a ``.csv``, ``.tsv`` or ``.txt`` file with the columns head, relation and tail.
 
     The first row names the columns; other columns are ignored. The empty field of a row is asked
-    for.
+    for; a row without one is a given fact.
 
     Returns:
-        Each query with ``path:line``.
+        Each query or fact with ``path:line``.
 
     Raises:
         DataError: a file that cannot be read, a missing column, or a row that is no query.
@@ -48,14 +53,18 @@ def read_queries(path: str | Path) -> list[tuple[str, Query]]:
     return [(where, _query(where, row)) for where, row in read_table(path, ROLES)]
 
 
-def _query(where: str, row: dict[str, str]) -> Query:
+def _query(where: str, row: dict[str, str]) -> Query | Triple:
+    if all(row[role] for role in ROLES):
+        return Triple(*(row[role] for role in ROLES))
     try:
         return Query(**{role: row[role] or None for role in ROLES})
     except ConfigError as error:
         raise DataError(f"{where}: {error}") from None
 
 
-def unknown_names(kg: KnowledgeGraph, queries: Iterable[tuple[str, Query]]) -> dict[str, list[str]]:
+def unknown_names(
+    kg: KnowledgeGraph, queries: Iterable[tuple[str, Query | Triple]]
+) -> dict[str, list[str]]:
     """What is to be said of each name that the graph lacks, and where it stands.
 
     Names beyond the first ``MOST_SHOWN`` come without close matches, which take long to find.
@@ -95,68 +104,9 @@ def write_answers(
     """Write a ``.csv``, ``.tsv``, ``.jsonl`` or ``.parquet`` file, whole or not at all.
 
     A line of ``.jsonl`` is a query with its answers, :meth:`Prediction.to_dict`; a row of the
-    others is an answer, :func:`rows`, with ``numbers`` as there. In ``.csv`` a name that a
-    spreadsheet would take for a formula gets a leading apostrophe; the others keep every name to
-    the letter.
+    others is an answer, :func:`rows`, with ``numbers`` as there.
 
-    Raises:
-        ConfigError: another ending.
-        DataError: a name that TSV cannot hold.
-        StorageError: the file cannot be written.
+    Raises: as :func:`dglkgmix.prediction.tables.write_rows`.
     """
-    path = path_of(path)
-    check_ending(path)
-    if path.suffix == ".jsonl":
-        lines = (json.dumps(p.to_dict(), ensure_ascii=False) for p in predictions)
-        data = "".join(f"{line}\n" for line in lines).encode()
-    else:
-        table = list(rows(predictions, numbers))
-        if path.suffix == ".parquet":
-            data = _parquet(table)
-        else:
-            data = _tsv(table, path) if path.suffix == ".tsv" else _csv(table)
-    write_atomic(path, data)
-
-
-def check_ending(path: Path) -> None:
-    """ConfigError where :func:`write_answers` would refuse the file's name."""
-    if path.suffix not in ENDINGS:
-        raise ConfigError(f"{path}: answers are written to {', '.join(ENDINGS)} files")
-
-
-def _csv(table: list[dict[str, Any]]) -> bytes:
-    text = io.StringIO()
-    writer = csv.DictWriter(text, COLUMNS, lineterminator="\n")
-    writer.writeheader()
-    writer.writerows({key: _harmless(value) for key, value in row.items()} for row in table)
-    return text.getvalue().encode()
-
-
-def _harmless(value: Any) -> Any:
-    is_formula = isinstance(value, str) and value.startswith(FORMULA)
-    return f"'{value}" if is_formula else value
-
-
-def _tsv(table: list[dict[str, Any]], path: Path) -> bytes:
-    lines = [COLUMNS, *(["" if v is None else str(v) for v in row.values()] for row in table)]
-    for fields in lines:
-        for field in fields:
-            if "\t" in field or "\n" in field:
-                raise DataError(
-                    f"{path}: the name {field!r} holds a tab or a line feed, which TSV cannot "
-                    "hold: write .csv, .jsonl or .parquet"
-                )
-    return "".join("\t".join(fields) + "\n" for fields in lines).encode()
-
-
-def _parquet(table: list[dict[str, Any]]) -> bytes:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    text, flag = pa.string(), pa.bool_()
-    types = [pa.int64(), text, text, text, text, pa.int64(), pa.float64(), pa.float64()]
-    types += [pa.int64(), text, flag, flag]
-    schema = pa.schema(list(zip(COLUMNS, types, strict=True)))
-    sink = io.BytesIO()
-    pq.write_table(pa.Table.from_pylist(table, schema=schema), sink, compression="zstd")
-    return sink.getvalue()
+    found = list(predictions)
+    write_rows(path, rows(found, numbers), COLUMNS, (p.to_dict() for p in found))

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from dglkgmix.report.examples import Example
+from dglkgmix.report.figures.canvas import page_svg
 from dglkgmix.report.tables import Table
 
 if TYPE_CHECKING:
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
 class Text:
     """A paragraph."""
 
-    kind: ClassVar[str] = "text"
     text: str
 
 
@@ -25,7 +25,6 @@ class Text:
 class Grid:
     """A table; ``note`` stands below it."""
 
-    kind: ClassVar[str] = "table"
     table: Table
     note: str = ""
 
@@ -34,61 +33,51 @@ class Grid:
 class Picture:
     """An inline SVG with its caption."""
 
-    kind: ClassVar[str] = "picture"
     svg: str
     caption: str
     wide: bool = False
 
 
-@dataclass(frozen=True)
 class Row:
     """Blocks side by side where the window has room."""
 
-    kind: ClassVar[str] = "row"
-    blocks: tuple[Block, ...]
+    def __init__(self, *blocks: Block) -> None:
+        self.blocks = blocks
 
 
 @dataclass(frozen=True)
 class Code:
     """Text as it stands in a file."""
 
-    kind: ClassVar[str] = "code"
     text: str
 
 
-@dataclass(frozen=True)
 class Fold:
     """Blocks behind a title, opened by a click."""
 
-    kind: ClassVar[str] = "fold"
-    title: str
-    blocks: tuple[Block, ...]
+    def __init__(self, title: str, *blocks: Block) -> None:
+        self.title, self.blocks = title, blocks
 
 
 @dataclass(frozen=True)
 class Queries:
     """Example predictions."""
 
-    kind: ClassVar[str] = "queries"
     examples: Sequence[Example]
 
 
 Block = Text | Grid | Picture | Row | Code | Fold | Queries
 
 
-@dataclass(frozen=True)
 class Section:
     """A heading with its blocks."""
 
-    anchor: str
-    title: str
-    blocks: tuple[Block, ...]
+    def __init__(self, anchor: str, title: str, *blocks: Block) -> None:
+        self.anchor, self.title, self.blocks = anchor, title, blocks
 
 
 def picture(
     name: str, figure: Figure, title: str, words: str, caption: str, *, wide: bool = False
 ) -> Picture:
     """A figure for the page; ``name`` is unique on it and ``words`` describe it to a listener."""
-    from dglkgmix.report.figures.canvas import page_svg
-
     return Picture(page_svg(figure, name, title, words), caption, wide)

@@ -2,29 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
 
 from dglkgmix.evaluation.metrics import bin_of
 from dglkgmix.evaluation.model_scorer import ModelScorer
+from dglkgmix.evaluation.neighbours import Neighbours
 from dglkgmix.kg.degrees import DegreeBins
-from dglkgmix.prediction.answers import Predictor, Query
+from dglkgmix.prediction.answers import Answer, Predictor, Query
+from dglkgmix.prediction.why import Explainer
 from dglkgmix.report.subject import Subject
 
 TOP = 5
+# Answers of a query that come with what training holds beside them.
+EXPLAINED = 3
 # Which query of a bin is shown: an easy and a hard one by this run's own ranks.
 QUANTILES = (0.25, 0.75)
-
-
-@dataclass(frozen=True)
-class Guess:
-    """One of the best answers: its probability as a ranked answer, where there is one."""
-
-    name: str
-    probability: float | None
-    right: bool
 
 
 @dataclass(frozen=True)
@@ -41,13 +36,15 @@ class Example:
     bin_name: str
     degree: int
     rank: float
-    guesses: tuple[Guess, ...]
+    guesses: tuple[Answer, ...]
 
 
 def find_examples(subject: Subject, bins: DegreeBins) -> list[Example]:
     """An easy and a hard query of every bin that has any, in the order of the bins."""
     run = subject.run
-    predictor = Predictor(run.kg, ModelScorer(run.model), run.list_probability(), bins)
+    scorer, listed = ModelScorer(run.model), run.list_probability()
+    predictor = Predictor(run.kg, scorer, listed, bins, candidates=run.candidates)
+    explainer = Explainer(run.kg, Neighbours(run.kg, run.model, scorer.vectors))
     table = subject.table
     groups, ranks = bin_of(table, bins), table["rank"]
     found = []
@@ -65,13 +62,15 @@ def find_examples(subject: Subject, bins: DegreeBins) -> list[Example]:
                     bin_name=bin_name,
                     degree=int(table["tail_relation"][row]),
                     rank=float(ranks[row]),
-                    guesses=_guesses(predictor, names, asked),
+                    guesses=_guesses(predictor, explainer, names, asked),
                 )
             )
     return found
 
 
-def _guesses(predictor: Predictor, names: dict[str, str], asked: str) -> tuple[Guess, ...]:
+def _guesses(
+    predictor: Predictor, explainer: Explainer, names: dict[str, str], asked: str
+) -> tuple[Answer, ...]:
     kg = predictor.kg
     given = kg.entities.id(names["head" if asked == "tail" else "tail"])
     relation = kg.relations.id(names["relation"]) + (kg.num_relations if asked == "head" else 0)
@@ -79,5 +78,6 @@ def _guesses(predictor: Predictor, names: dict[str, str], asked: str) -> tuple[G
     known = kg.known_index.tails_of(torch.tensor([given]), torch.tensor([relation]))[1]
     query = Query(**{role: name for role, name in names.items() if role != asked})
     answers = predictor.predict(query, top=TOP + len(known)).answers
-    fair = [a for a in answers if a.name == names[asked] or not a.known]
-    return tuple(Guess(a.name, a.probability, a.name == names[asked]) for a in fair[:TOP])
+    fair = [a for a in answers if a.name == names[asked] or not a.known][:TOP]
+    explained = [replace(a, why=explainer.why(query, a.name)) for a in fair[:EXPLAINED]]
+    return (*explained, *fair[EXPLAINED:])

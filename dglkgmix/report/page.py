@@ -38,11 +38,17 @@ class Figure:
 
 
 def write_report(
-    runs: Sequence[Path | Run], out: Path, *, split: str = "test", bins: DegreeBins | None = None
+    runs: Sequence[Path | Run],
+    out: Path,
+    *,
+    split: str = "test",
+    bins: DegreeBins | None = None,
+    projection: str = "pca",
 ) -> None:
     """Write the page of one or several runs on the same data to ``out``.
 
-    The first run is the one that others are compared with.
+    The first run is the one that others are compared with. The map of the entities is made by
+    ``projection``, ``"pca"`` or ``"tsne"``.
 
     Raises:
         CheckpointError: a run that is missing, damaged or has no weights yet.
@@ -50,11 +56,11 @@ def write_report(
         StorageError: ``out`` cannot be written.
     """
     opened = [run if isinstance(run, Run) else Run.open(run) for run in runs]
-    text = render(opened, split=split, bins=bins or DegreeBins())
+    text = render(opened, split=split, bins=bins or DegreeBins(), projection=projection)
     write_atomic(out, text.encode())
 
 
-def render(runs: Sequence[Run], *, split: str, bins: DegreeBins) -> str:
+def render(runs: Sequence[Run], *, split: str, bins: DegreeBins, projection: str = "pca") -> str:
     """The page as text; see :func:`write_report`."""
     import jinja2
 
@@ -63,7 +69,8 @@ def render(runs: Sequence[Run], *, split: str, bins: DegreeBins) -> str:
     subjects = read_subjects(runs, split, bins)
     align([s.table for s in subjects], unique_names([run.path for run in runs]))
     first = subjects[0].run
-    yardstick = popularity_table(first.kg, split, first.config.runtime.block)
+    block = first.config.runtime.block
+    yardstick = popularity_table(first.kg, split, block, first.candidates)
     several = len(subjects) > 1
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("dglkgmix.report"),
@@ -73,6 +80,7 @@ def render(runs: Sequence[Run], *, split: str, bins: DegreeBins) -> str:
         lstrip_blocks=True,
     )
     environment.filters |= {"readable": readable, "percent": percent}
+    environment.filters["kind"] = lambda block: type(block).__name__
     source = isolated(Path(first.config.data.source).name) or "a graph"
     return environment.get_template("report.html.j2").render(
         title=f"{source}: {', '.join(s.name for s in subjects)}",
@@ -85,6 +93,7 @@ def render(runs: Sequence[Run], *, split: str, bins: DegreeBins) -> str:
             sections.relation_section(subjects),
             sections.examples_section(subjects, bins),
             sections.calibration_section(subjects, bins),
+            sections.map_section(subjects, projection),
             sections.training_section(subjects),
             sections.settings_section(subjects),
         ],
@@ -98,11 +107,9 @@ def _figures(subjects: Sequence[Subject], yardstick: RankTable, bins: DegreeBins
     best = best_first(subjects)[0]
     overall = best.account["overall"]
     interval = best.intervals["overall"]
-    ends = (
-        ""
-        if interval is None
-        else f"{percent(0.95)} interval {interval[0]:.3f} to {interval[1]:.3f}"
-    )
+    ends = ""
+    if interval is not None:
+        ends = f"{percent(0.95)} interval {interval[0]:.3f} to {interval[1]:.3f}"
     found = [
         Figure(f"MRR of {best.name}", number(overall["mrr"]), ends),
         Figure("Hits@10", number(overall["hits@10"]), f"over {overall['queries']:,} queries"),

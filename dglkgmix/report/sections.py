@@ -3,26 +3,38 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib import metadata
 
 from dglkgmix.config.toml import differences, dumps
 from dglkgmix.evaluation import metrics
+from dglkgmix.evaluation.popularity import better_bins
 from dglkgmix.evaluation.rank_table import RankTable
 from dglkgmix.evaluation.significance import compare
 from dglkgmix.kg.degrees import DegreeBins, degree_summary
 from dglkgmix.kg.mirrors import mirror_warnings
 from dglkgmix.report import tables
-from dglkgmix.report.blocks import Block, Code, Fold, Grid, Queries, Row, Section, Text, picture
+from dglkgmix.report.blocks import (
+    Block,
+    Code,
+    Fold,
+    Grid,
+    Picture,
+    Queries,
+    Row,
+    Section,
+    Text,
+    picture,
+)
 from dglkgmix.report.examples import find_examples
 from dglkgmix.report.figures import (
     calibration,
     degree_curves,
     degrees,
     distances,
+    entity_map,
     joint_degree,
     mrr_by_bin,
-    reliability,
     training_curves,
 )
 from dglkgmix.report.subject import Subject, best_first
@@ -41,8 +53,8 @@ def data_section(subject: Subject, bins: DegreeBins) -> Section:
         degrees.draw_degrees(shown),
         "Distribution of tail-relation degrees",
         degrees.describe_degrees(shown),
-        "Left: in how many training triples a pair of relation and tail stands. Right: where the "
-        "answers of the test queries lie.",
+        "Left: the number of training triples of each pair of relation and tail. Right: the test "
+        "queries by the degree of their answer.",
         wide=True,
     )
     mixing = (
@@ -50,19 +62,18 @@ def data_section(subject: Subject, bins: DegreeBins) -> Section:
         f"have a tail-relation degree below {strategy.threshold}; "
         f"{summary['without_partner']:,} of these share their tail with no other triple."
     )
-    blocks: tuple[Block, ...] = (
+    return Section(
+        "data",
+        "The data and its bias",
         *(Text(f"Warning: {warning}.") for warning in mirror_warnings(kg)),
         Text(
             "Every triple makes two queries, one for its tail and one for its head. The "
-            "tail-relation degree of a query is the number of training triples in which its answer "
-            "already stands with its relation. Low degrees are rare facts."
+            "tail-relation degree of a query is the number of training triples with its answer and "
+            "its relation. Low degrees are rare facts."
         ),
         figure,
-        Row(
-            (Grid(tables.data_table(kg.summary())), Grid(tables.bias_table(summary, bins), mixing))
-        ),
+        Row(Grid(tables.data_table(kg.summary())), Grid(tables.bias_table(summary, bins), mixing)),
     )
-    return Section("data", "The data and its bias", blocks)
 
 
 def results_section(
@@ -86,30 +97,39 @@ def results_section(
         "Filtered ranks over both directions. AMRI is 1 for perfect ranks and 0 for chance. "
         f"“{tables.YARDSTICK}” ranks answers by how often training has them with the relation."
     )
-    blocks: tuple[Block, ...] = (
+    among = subjects[0].account["candidates"]
+    if among["rule"] != "all":
+        note += (
+            f" Candidates: {among['rule']}; {among['missed']:,} answers "
+            f"({tables.percent(among['share'])}) are none and have the last rank."
+        )
+    base = metrics.by_bin(yardstick, bins)
+    below = any(better_bins(base, s.account["bins"]) for s in subjects)
+    starred = f"* Below “{tables.YARDSTICK}” in this bin." if below else ""
+    return Section(
+        "results",
+        f"Results on the {split} split, by degree",
         *(Text(f"Warning: {s.run.warning}") for s in subjects if not s.run.finished),
         Grid(tables.overall_table(subjects, yardstick), note),
-        Row((figure, Grid(tables.bins_table(subjects, bins, yardstick)))),
-        Fold("Heads and tails apart", (Grid(tables.directions_table(subjects)),)),
+        Row(figure, Grid(tables.bins_table(subjects, bins, yardstick), starred)),
+        Fold("Heads and tails separately", Grid(tables.directions_table(subjects))),
     )
-    return Section("results", f"Results on the {split} split, by degree", blocks)
 
 
 def degree_section(subjects: Subjects) -> Section:
     """The paper's Figure 2 for every run, the best one open."""
-    first, *others = best_first(subjects)
-    blocks: list[Block] = [
+    of = f" of {best_first(subjects)[0].name}" if len(subjects) > 1 else ""
+    return Section(
+        "degrees-and-mrr",
+        f"MRR{of} by degree",
         Text(
-            "MRR along the degrees of the given entity (“head”) and of the answer (“tail”). If the "
-            "bars of one cluster on the last panel are alike while the clusters differ, it is the "
-            "tail-relation degree that matters. Hollow points rest on fewer than "
+            "MRR by the degrees of the given entity (“head”) and of the answer (“tail”). If the "
+            "bars within each group of the last chart are about equal while the groups differ, it "
+            "is the tail-relation degree that matters. Hollow points are means over fewer than "
             f"{degree_curves.FEW} queries."
         ),
-        _panels(first),
-        *(Fold(f"The same for {s.name}", (_panels(s),)) for s in others),
-    ]
-    title = "What degrees do to it" if not others else f"What degrees do to {first.name}"
-    return Section("degrees-and-mrr", title, tuple(blocks))
+        *_best_open(subjects, _panels),
+    )
 
 
 def comparison_section(subjects: Subjects, bins: DegreeBins) -> Section:
@@ -121,13 +141,10 @@ def comparison_section(subjects: Subjects, bins: DegreeBins) -> Section:
     note = (
         "Differences in MRR and Hits@10 with their 95 % bootstrap intervals over triples, and the "
         "p-values of paired t-tests over triples; those of the bins are Holm-corrected, for each "
-        "metric apart. Bold: p < 0.05."
+        "metric separately, and intervals are not. Bold: p < 0.05."
     )
-    return Section(
-        "comparison",
-        f"Compared with {first.name}",
-        (Grid(tables.tests_table(first, found, bins.names), note),),
-    )
+    table = Grid(tables.tests_table(first, found, bins.names), note)
+    return Section("comparison", f"Compared with {first.name}", table)
 
 
 def relation_section(subjects: Subjects) -> Section:
@@ -140,10 +157,8 @@ def relation_section(subjects: Subjects) -> Section:
     return Section(
         "relations",
         "The hardest relations",
-        (
-            Grid(tables.relations_table(subjects, classes), note),
-            Fold("By class of the relation", (Grid(tables.classes_table(subjects, classes)),)),
-        ),
+        Grid(tables.relations_table(subjects, classes), note),
+        Fold("By class of the relation", Grid(tables.classes_table(subjects, classes))),
     )
 
 
@@ -154,7 +169,7 @@ def calibration_section(subjects: Subjects, bins: DegreeBins) -> Section:
     if listed:
         points = {
             s.name: [
-                reliability.Point(part["probability"], part["precision@10"], part["answers"])
+                calibration.Point(part["probability"], part["precision@10"], part["answers"])
                 for part in s.account["shortlist"]["bands"].values()
                 if part["answers"]
             ]
@@ -163,38 +178,34 @@ def calibration_section(subjects: Subjects, bins: DegreeBins) -> Section:
         blocks += [
             Text(
                 "Probabilities of ranked answers: of the first ten answers of each query that "
-                "neither train nor valid hold, how many does the split hold? Each has a "
+                "are not in train or valid, how many are in the split? Each has a "
                 "probability that was fitted on validation queries, and a fact that nobody "
                 "recorded counts as wrong: it is a lower bound."
             ),
             Row(
-                (
-                    picture(
-                        "shortlist",
-                        reliability.draw_reliability(points),
-                        "Probabilities of ranked answers",
-                        reliability.describe_reliability(points),
-                        "In bands of equal width; above the dashed line more answers are true.",
-                    ),
-                    Grid(tables.shortlist_table(listed, bins)),
-                )
+                picture(
+                    "shortlist",
+                    calibration.draw_reliability(points),
+                    "Probabilities of ranked answers",
+                    calibration.describe_reliability(points),
+                    "In bands of equal width; above the dashed line more answers are true.",
+                ),
+                Grid(tables.shortlist_table(listed, bins)),
             ),
         ]
     odd = ", ".join(s.name for s in subjects if not s.run.config.sigmoid_is_probability)
     warning = f"Before scaling, σ(score) is no probability for: {odd}." if odd else ""
     scaled = [s for s in subjects if s.diagram]
     if scaled:
-        first, *others = best_first(scaled)
         blocks += [
             Text(
-                "Each triple against a random candidate, as in triple classification: are eight of "
-                "ten with probability 0.8 true? Measured on true triples and as many random false "
-                "ones, before and after Platt scaling that was fitted on validation "
+                "Each triple against a random candidate, as in triple classification: are 80 % of "
+                "the triples with probability 0.8 true? Measured on true triples and as many "
+                "random false ones, before and after Platt scaling that was fitted on validation "
                 "triples. All three errors are best at 0."
             ),
             Grid(tables.scaling_table(scaled), warning),
-            _scaling(first, bins),
-            *(Fold(f"The same for {s.name}", (_scaling(s, bins),)) for s in others),
+            *_best_open(scaled, lambda s: _scaling(s, bins)),
         ]
     blocks += [
         Text(
@@ -205,25 +216,58 @@ def calibration_section(subjects: Subjects, bins: DegreeBins) -> Section:
         ),
         Grid(tables.ece_table(subjects, bins), warning),
     ]
-    return Section("calibration", "Calibration", tuple(blocks))
+    return Section("calibration", "Calibration", *blocks)
 
 
 def examples_section(subjects: Subjects, bins: DegreeBins) -> Section:
     """An easy and a hard query of every bin."""
-    first, *others = best_first(subjects)
-    best = "The run with the highest MRR. " if others else ""
-    blocks: list[Block] = [
+    best = "The run with the highest MRR. " if len(subjects) > 1 else ""
+    return Section(
+        "examples",
+        _of_best("Example predictions", subjects),
         Text(
             f"{best}From every degree bin one query that it finds easy and one that it finds "
             "hard (the quarter points of its ranks there), with its first guesses. Other answers "
             "that are known already are left out. Percentages are the chance that an answer is "
-            "among the held-out facts of its query, a lower bound (see Calibration)."
+            "among the held-out facts of its query, a lower bound (see Calibration). Below each "
+            "list stands what training holds beside its first answers: evidence to look at, not "
+            "what the model did."
         ),
-        Queries(find_examples(first, bins)),
-        *(Fold(f"The same for {s.name}", (Queries(find_examples(s, bins)),)) for s in others),
-    ]
-    title = "Example predictions" if not others else f"Example predictions of {first.name}"
-    return Section("examples", title, tuple(blocks))
+        *_best_open(subjects, lambda s: Queries(find_examples(s, bins))),
+    )
+
+
+def map_section(subjects: Subjects, projection: str) -> Section:
+    """Where each run puts the entities."""
+    how = {
+        "pca": "the two directions in which the vectors vary most (PCA); what lies in the others "
+        "is not seen",
+        "tsne": "t-SNE, which keeps neighbours together; distances between groups and their sizes "
+        "mean nothing",
+    }[projection]
+    return Section(
+        "map",
+        _of_best("Map of the entities", subjects),
+        Text(
+            f"Each point is an entity's vector, by {how}. Colours are degrees, the training "
+            "triples of an entity; the names are those of the highest. Vectors of few triples have "
+            f"learnt little. Of more than {entity_map.MOST_POINTS:,} entities so many are drawn, "
+            "evenly spaced in the order of their degrees."
+        ),
+        *_best_open(subjects, lambda s: _map(s, projection)),
+    )
+
+
+def _map(subject: Subject, projection: str) -> Picture:
+    shown = entity_map.entity_map(subject.run, projection)
+    return picture(
+        f"run{subject.place}-map",
+        entity_map.draw_entity_map(shown),
+        "Map of the entities",
+        entity_map.describe_entity_map(shown),
+        f"{len(shown.names):,} of {shown.total:,} entities.",
+        wide=True,
+    )
 
 
 def training_section(subjects: Subjects) -> Section:
@@ -247,12 +291,10 @@ def training_section(subjects: Subjects) -> Section:
             "Embedding distances",
             distances.describe_distances(found),
             "Mean Euclidean distance of the embeddings of low-degree triples to others with the "
-            "same tail: what mixing is to bring closer.",
+            "same tail, which mixing should reduce.",
         )
     )
-    return Section(
-        "training", "Training", (Row(tuple(figures)), Grid(tables.training_table(subjects)))
-    )
+    return Section("training", "Training", Row(*figures), Grid(tables.training_table(subjects)))
 
 
 def settings_section(subjects: Subjects) -> Section:
@@ -266,13 +308,22 @@ def settings_section(subjects: Subjects) -> Section:
         values = {key: [config.get(key, "-") for config in held] for key in options}
         blocks += [Text("Where the runs differ:"), Grid(tables.differences_table(names, values))]
     blocks += [
-        Fold(f"All settings of {s.name} (config.toml)", (Code(dumps(s.run.config)),))
-        for s in subjects
+        Fold(f"All settings of {s.name} (config.toml)", Code(dumps(s.run.config))) for s in subjects
     ]
     versions = ", ".join(f"{name} {metadata.version(name)}" for name in PACKAGES)
     made = f"This page was made with {versions} on Python {platform.python_version()}."
     blocks += [Grid(tables.digests_table(subjects)), Text(made)]
-    return Section("settings", "Settings and versions", tuple(blocks))
+    return Section("settings", "Settings and versions", *blocks)
+
+
+def _best_open(subjects: Subjects, show: Callable[[Subject], Block]) -> list[Block]:
+    """The best run's block, those of the others folded below it."""
+    first, *others = best_first(subjects)
+    return [show(first), *(Fold(f"The same for {s.name}", show(s)) for s in others)]
+
+
+def _of_best(title: str, subjects: Subjects) -> str:
+    return f"{title} of {best_first(subjects)[0].name}" if len(subjects) > 1 else title
 
 
 def _panels(subject: Subject) -> Row:
@@ -281,36 +332,34 @@ def _panels(subject: Subject) -> Row:
     grid = joint_degree.joint_grid(subject.table)
     prefix = f"run{subject.place}"
     return Row(
-        (
-            picture(
-                f"{prefix}-entity",
-                degree_curves.draw_curves(entity, degree_curves.ENTITY_DEGREE),
-                "MRR by entity degree",
-                degree_curves.describe_curves(entity, degree_curves.ENTITY_DEGREE),
-                "By degree of both entities. In- and out-degree are the same where every triple "
-                "counts in both directions.",
-            ),
-            picture(
-                f"{prefix}-relation",
-                degree_curves.draw_curves(relation, degree_curves.ANSWER_DEGREE),
-                "MRR by tail-relation degree",
-                degree_curves.describe_curves(relation, degree_curves.ANSWER_DEGREE),
-                "By the answer's triples with the query's relation, and with others.",
-            ),
-            picture(
-                f"{prefix}-joint",
-                joint_degree.draw_joint_degree(grid),
-                "MRR by both degrees",
-                joint_degree.describe_joint_degree(grid),
-                "By other-relation degree, within ranges of the tail-relation degree.",
-            ),
-        )
+        picture(
+            f"{prefix}-entity",
+            degree_curves.draw_curves(entity, degree_curves.ENTITY_DEGREE),
+            "MRR by entity degree",
+            degree_curves.describe_curves(entity, degree_curves.ENTITY_DEGREE),
+            "By degree of both entities. In- and out-degree are the same where every triple "
+            "counts in both directions.",
+        ),
+        picture(
+            f"{prefix}-relation",
+            degree_curves.draw_curves(relation, degree_curves.ANSWER_DEGREE),
+            "MRR by tail-relation degree",
+            degree_curves.describe_curves(relation, degree_curves.ANSWER_DEGREE),
+            "By the answer's triples with the query's relation, and with others.",
+        ),
+        picture(
+            f"{prefix}-joint",
+            joint_degree.draw_joint_degree(grid),
+            "MRR by both degrees",
+            joint_degree.describe_joint_degree(grid),
+            "By other-relation degree, within ranges of the tail-relation degree.",
+        ),
     )
 
 
 def _scaling(subject: Subject, bins: DegreeBins) -> Row:
     series = {
-        name: [reliability.Point(p["confidence"], p["accuracy"], int(p["count"])) for p in points]
+        name: [calibration.Point(p["confidence"], p["accuracy"], int(p["count"])) for p in points]
         for name, points in subject.diagram.items()
     }
     found = subject.account["calibration"]
@@ -318,20 +367,18 @@ def _scaling(subject: Subject, bins: DegreeBins) -> Row:
     errors = {name: (g["before"]["ece"], g["after"]["ece"]) for name, g in groups.items()}
     prefix = f"run{subject.place}"
     return Row(
-        (
-            picture(
-                f"{prefix}-reliability",
-                reliability.draw_reliability(series),
-                "Reliability diagram",
-                reliability.describe_reliability(series),
-                f"{subject.name}: on the dashed line, probabilities are right.",
-            ),
-            picture(
-                f"{prefix}-ece",
-                calibration.draw_calibration(errors),
-                "Calibration error before and after scaling",
-                calibration.describe_calibration(errors),
-                f"{subject.name}: error before and after scaling, by degree bin.",
-            ),
-        )
+        picture(
+            f"{prefix}-reliability",
+            calibration.draw_reliability(series),
+            "Reliability diagram",
+            calibration.describe_reliability(series),
+            f"{subject.name}: on the dashed line, probabilities are right.",
+        ),
+        picture(
+            f"{prefix}-ece",
+            calibration.draw_calibration(errors),
+            "Calibration error before and after scaling",
+            calibration.describe_calibration(errors),
+            f"{subject.name}: error before and after scaling, by degree bin.",
+        ),
     )

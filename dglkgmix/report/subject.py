@@ -11,6 +11,7 @@ from typing import Any
 from dglkgmix.config.classes import title
 from dglkgmix.errors import DataError
 from dglkgmix.evaluation.calibration import reliability
+from dglkgmix.evaluation.candidates import Candidates
 from dglkgmix.evaluation.distances import embedding_distances
 from dglkgmix.evaluation.model_scorer import ModelScorer
 from dglkgmix.evaluation.negatives import labelled_scores
@@ -129,6 +130,8 @@ def best_first(subjects: Sequence[Subject]) -> list[Subject]:
     return [best, *(s for s in subjects if s is not best)]
 
 
-def popularity_table(kg: KnowledgeGraph, split: str, block: int) -> RankTable:
+def popularity_table(
+    kg: KnowledgeGraph, split: str, block: int, candidates: Candidates | None = None
+) -> RankTable:
     """Ranks by degrees alone, the yardstick that a model must beat."""
-    return rank_split(PopularityScorer(kg), kg, split, block)
+    return rank_split(PopularityScorer(kg), kg, split, block, candidates=candidates)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from dglkgmix.evaluation import metrics
+from dglkgmix.evaluation.popularity import better_bins
 from dglkgmix.evaluation.rank_table import RankTable
 from dglkgmix.kg.degrees import DegreeBins, readable
 from dglkgmix.report.subject import Subject
@@ -60,15 +61,23 @@ def overall_table(subjects: Sequence[Subject], yardstick: RankTable) -> Table:
 
 
 def bins_table(subjects: Sequence[Subject], bins: DegreeBins, yardstick: RankTable) -> Table:
-    """MRR by degree bin with its interval; the last row is degrees alone."""
+    """MRR by degree bin with its interval; the last row is degrees alone.
+
+    A star marks what is below degrees alone.
+    """
     rows = []
-    for s in subjects:
-        found = [(s.account["bins"][name]["mrr"], s.intervals[name]) for name in bins.names]
-        cells = [Cell(number(mrr), ("number",), small=ends(pair)) for mrr, pair in found]
-        rows.append([run_cell(s), *cells])
     base = metrics.by_bin(yardstick, bins)
-    figures = [number_cell(number(base[name]["mrr"])) for name in bins.names]
-    rows.append([Cell(YARDSTICK, ("name", "aside")), *figures])
+    for s in subjects:
+        below = better_bins(base, s.account["bins"])
+        cells = []
+        for name in bins.names:
+            mrr, pair = number(s.account["bins"][name]["mrr"]), s.intervals[name]
+            ends = "" if pair is None else f"{pair[0]:.3f}–{pair[1]:.3f}"
+            cells.append(Cell(mrr + (" *" if name in below else ""), ("number",), small=ends))
+        rows.append([run_cell(s), *cells])
+    rows.append(
+        [Cell(YARDSTICK, ("name", "aside")), *_figures(base[name]["mrr"] for name in bins.names)]
+    )
     titles = zip(bins.names, bins.intervals, strict=True)
     shown = (readable(n) if n == i else f"{n}\n{readable(i)}" for n, i in titles)
     head = ("MRR", *shown)
@@ -77,19 +86,12 @@ def bins_table(subjects: Sequence[Subject], bins: DegreeBins, yardstick: RankTab
 
 def directions_table(subjects: Sequence[Subject]) -> Table:
     """Heads and tails asked for, apart."""
+    pairs = [(end, metric) for end in ("head", "tail") for metric in TESTED]
     rows = [
-        [
-            run_cell(s),
-            *(
-                number_cell(number(s.account["directions"][end][metric]))
-                for end in ("head", "tail")
-                for metric in ("mrr", "hits@10")
-            ),
-        ]
+        [run_cell(s), *_figures(s.account["directions"][end][metric] for end, metric in pairs)]
         for s in subjects
     ]
-    head = ("run", "head: MRR", "head: Hits@10", "tail: MRR", "tail: Hits@10")
-    return Table(head, rows)
+    return Table(("run", *(f"{end}: {TESTED[metric]}" for end, metric in pairs)), rows)
 
 
 def data_table(summary: Mapping[str, int]) -> Table:
@@ -118,11 +120,18 @@ def data_table(summary: Mapping[str, int]) -> Table:
 
 
 def bias_table(summary: Mapping[str, Any], bins: DegreeBins) -> Table:
-    """Queries of each split by degree bin, with their shares."""
+    """Queries of each split by degree bin, with their shares below."""
     rows = []
     for split, counts in summary["bins"].items():
         total = sum(counts.values())
-        cells = [number_cell(with_share(counts[name], total)) for name in bins.names]
+        cells = [
+            Cell(
+                f"{counts[name]:,}",
+                ("number",),
+                small=percent(counts[name] / total) if total else "",
+            )
+            for name in bins.names
+        ]
         rows.append([name_cell(split), *cells])
     return Table(("queries", *map(readable, bins.names)), rows)
 
@@ -152,7 +161,7 @@ def relations_table(subjects: Sequence[Subject], classes: Mapping[str, str]) -> 
             name_cell(name),
             name_cell(classes.get(name, "")),
             number_cell(f"{first[name]['queries']:,}"),
-            *(number_cell(number(groups[name]["mrr"])) for groups in found),
+            *_figures(groups[name]["mrr"] for groups in found),
         ]
         for name in worst
     ]
@@ -167,7 +176,7 @@ def classes_table(subjects: Sequence[Subject], classes: dict[str, str]) -> Table
         [
             name_cell(label),
             number_cell(f"{group['queries']:,}"),
-            *(number_cell(number(groups[label]["mrr"])) for groups in found),
+            *_figures(groups[label]["mrr"] for groups in found),
         ]
         for label, group in found[0].items()
     ]
@@ -178,29 +187,21 @@ def classes_table(subjects: Sequence[Subject], classes: dict[str, str]) -> Table
 def ece_table(subjects: Sequence[Subject], bins: DegreeBins) -> Table:
     """The paper's calibration error over degree bins."""
     names = ("overall", *bins.names)
-    rows = [
-        [run_cell(s), *(number_cell(number(s.account["ece"][name])) for name in names)]
-        for s in subjects
-    ]
+    rows = [[run_cell(s), *_figures(s.account["ece"][name] for name in names)] for s in subjects]
     return Table(("run", *map(readable, names)), rows)
 
 
 def scaling_table(subjects: Sequence[Subject]) -> Table:
-    """ECE, Brier score and log loss before and after Platt scaling."""
+    """ECE, Brier score and log loss before and after Platt scaling, of runs that have it."""
+    titles = {"ece": "ECE", "brier": "Brier score", "log_loss": "log loss"}
+    pairs = [(key, when) for key in titles for when in ("before", "after")]
     rows = []
     for s in subjects:
         found = s.account["calibration"]
-        if found is not None:
-            pairs = [
-                number_cell(number(found[when][key]))
-                for key in ("ece", "brier", "log_loss")
-                for when in ("before", "after")
-            ]
-            scale = [number_cell(number(found[key])) for key in ("scale", "offset")]
-            rows.append([run_cell(s), *pairs, *scale])
-    names = ("ECE", "Brier score", "log loss")
-    head = ("run", *(f"{name} {when}" for name in names for when in ("before", "after")))
-    return Table((*head, "scale", "offset"), rows)
+        errors = [found[when][key] for key, when in pairs]
+        rows.append([run_cell(s), *_figures([*errors, found["scale"], found["offset"]])])
+    head = (f"{titles[key]} {when}" for key, when in pairs)
+    return Table(("run", *head, "scale", "offset"), rows)
 
 
 def shortlist_table(subjects: Sequence[Subject], bins: DegreeBins) -> Table:
@@ -212,11 +213,10 @@ def shortlist_table(subjects: Sequence[Subject], bins: DegreeBins) -> Table:
         groups = {"overall": shortlist["overall"]}
         groups |= {readable(name): shortlist["bins"][name] for name in bins.names}
         for name, part in groups.items():
-            cells = [number_cell(f"{part['answers']:,}")]
-            cells += [number_cell(number(part[key])) for key in keys]
-            rows.append([run_cell(s), name_cell(name), *cells])
+            count = number_cell(f"{part['answers']:,}")
+            rows.append([run_cell(s), name_cell(name), count, *_figures(map(part.get, keys))])
     head = ("run", "degree", "answers", "probability", "true", "true at\nplace 1", "ECE")
-    return Table((*head, "Brier score", "of the share\nof true ones"), rows, labels=2)
+    return Table((*head, "Brier score", "Brier score of\nthe true share"), rows, labels=2)
 
 
 def training_table(subjects: Sequence[Subject]) -> Table:
@@ -226,14 +226,11 @@ def training_table(subjects: Sequence[Subject]) -> Table:
         for stage in dict.fromkeys(row["stage"] for row in s.run.history):
             own = [row for row in s.run.history if row["stage"] == stage]
             valid = [row["valid_mrr"] for row in own if row["valid_mrr"] is not None]
-            figures = (
-                f"{len(own):,}",
-                f"{sum(row['batches'] for row in own):,}",
-                f"{sum(row['seconds'] for row in own):,.1f}",
-                number(max(valid, default=None)),
-            )
-            cells = [number_cell(figure) for figure in figures]
-            rows.append([run_cell(s), name_cell(stage), *cells])
+            steps = sum(row["batches"] for row in own)
+            seconds = sum(row["seconds"] for row in own)
+            figures = (f"{len(own):,}", f"{steps:,}", f"{seconds:,.1f}")
+            best = number(max(valid, default=None))
+            rows.append([run_cell(s), name_cell(stage), *map(number_cell, (*figures, best))])
     head = ("run", "stage", "epochs", "steps", "seconds", "best validation MRR")
     return Table(head, rows, labels=2)
 
@@ -281,24 +278,18 @@ def number(value: float | None, style: str = ".3f") -> str:
     return DASH if value is None else format(value, style)
 
 
+def _figures(values: Iterable[float | None]) -> list[Cell]:
+    return [number_cell(number(value)) for value in values]
+
+
 def signed(value: float) -> str:
     """A difference with its sign, minus as print has it."""
     return f"{value:+.3f}".replace("-", "−")
 
 
-def ends(pair: tuple[float, float] | None) -> str:
-    """``0.110–0.136``."""
-    return "" if pair is None else f"{pair[0]:.3f}–{pair[1]:.3f}"
-
-
 def percent(share: float) -> str:
     """``56 %``, which no line end separates."""
     return f"{100 * share:.0f}\N{NO-BREAK SPACE}%"
-
-
-def with_share(count: int, total: int) -> str:
-    """``1,234 (56 %)``."""
-    return f"{count:,} ({percent(count / total)})" if total else f"{count:,}"
 
 
 def p_value(value: float | None) -> str:

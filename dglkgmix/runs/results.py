@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -12,6 +12,7 @@ from torch import Tensor
 from dglkgmix.config.goal import MRR
 from dglkgmix.evaluation.account import account
 from dglkgmix.evaluation.assessment import assess_calibration, fit_calibration
+from dglkgmix.evaluation.candidates import Candidates
 from dglkgmix.evaluation.list_account import listed_answers
 from dglkgmix.evaluation.list_probability import ListProbability, fit_on_validation
 from dglkgmix.evaluation.metrics import overall
@@ -139,8 +140,9 @@ def write_results(
         folder.write(run_files.ranks_name(split), table.to_bytes())
     platt = fit_calibration(scorer, kg, tables["valid"]) if "valid" in tables else None
     listed = fit_on_validation(scorer, kg)
+    new = run_files.read_new(folder)
     accounts = {
-        s: split_account(scorer, kg, s, table, platt=platt, listed=listed)
+        s: split_account(scorer, kg, s, table, platt=platt, listed=listed, new=new)
         for s, table in tables.items()
     }
     popularity = None
@@ -174,13 +176,19 @@ def split_account(
     *,
     platt: Platt | None,
     listed: ListProbability | None,
+    new: Collection[str],
     bins: DegreeBins | None = None,
+    candidates: Candidates | None = None,
 ) -> dict[str, Any]:
-    """The account of ``split``, with calibration and shortlist where these were fitted."""
+    """The account of ``split``, with calibration and shortlist where these were fitted.
+
+    ``candidates`` are those of the ranks and of ``listed``; None is the graph's default.
+    """
     bins = bins or DegreeBins()
     calibration = shortlist = None
     if platt is not None:
         calibration = assess_calibration(scorer, kg, split, table, platt=platt, bins=bins)
-    if listed is not None and (answers := listed_answers(scorer, kg, split, listed)) is not None:
-        shortlist = answers.account(bins)
-    return account(table, bins, calibration, shortlist)
+    if listed is not None:
+        answers = listed_answers(scorer, kg, split, listed, candidates)
+        shortlist = None if answers is None else answers.account(bins)
+    return account(table, bins, calibration, shortlist, new)

@@ -4,24 +4,28 @@ from __future__ import annotations
 
 import json
 import shlex
+from copy import copy
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import torch
 
 from dglkgmix.config import Config
-from dglkgmix.config.classes import is_trusting, trusting
+from dglkgmix.config.classes import trusting
 from dglkgmix.errors import CheckpointError, ConfigError
 from dglkgmix.evaluation.assessment import fit_calibration
+from dglkgmix.evaluation.candidates import Candidates, read_types
 from dglkgmix.evaluation.list_probability import ListProbability, fit_on_validation
 from dglkgmix.evaluation.model_scorer import ModelScorer
+from dglkgmix.evaluation.neighbours import Neighbour, Neighbours
 from dglkgmix.evaluation.platt import Platt
 from dglkgmix.evaluation.rank_split import rank_split
 from dglkgmix.evaluation.rank_table import RankTable
 from dglkgmix.files import RunFolder
 from dglkgmix.kg.degrees import DegreeBins
 from dglkgmix.kg.graph import KnowledgeGraph
+from dglkgmix.kg.options import ReadOptions
 from dglkgmix.models.link_predictor import LinkPredictor
 from dglkgmix.paths import readable
 from dglkgmix.runs import checkpoint, run_files
@@ -57,6 +61,32 @@ class Run:
         run.trust = trust
         return run
 
+    def among(self, rule: str | None = None, types: str | Path | None = None) -> Self:
+        """This run with other candidates for ranks, lists and answers.
+
+        Args:
+            rule: one of :data:`~dglkgmix.evaluation.candidates.RULES`; None is the graph's default,
+                which the stored ranks are of. Others are ranked anew, and the probability of ranked
+                answers is fitted anew.
+            types: a file of entities' types in place of a rule; see
+                :func:`~dglkgmix.evaluation.candidates.read_types`.
+
+        Raises:
+            ConfigError: both are given, an unknown rule, or one that the graph has nothing for.
+            DataError: a file of types that cannot be used.
+        """
+        found = None
+        if types is not None:
+            found = read_types(types, self.kg, ReadOptions(**self.config.data.reading))
+        other = copy(self)
+        other.candidates = Candidates.of(self.kg, rule, found)
+        return other
+
+    @cached_property
+    def candidates(self) -> Candidates:
+        """The entities that may answer: the graph's default, or what :meth:`among` was given."""
+        return Candidates.of(self.kg)
+
     @property
     def path(self) -> Path:
         """The folder."""
@@ -89,13 +119,18 @@ class Run:
     @cached_property
     def config(self) -> Config:
         """The settings, nothing left at "auto"."""
-        with trusting(self.trust or is_trusting()):
+        with trusting(self.trust):
             return run_files.read_config(self.folder)
 
     @cached_property
     def kg(self) -> KnowledgeGraph:
         """The graph that it was trained on."""
         return run_files.read_graph(self.folder)
+
+    @cached_property
+    def new_entities(self) -> frozenset[str]:
+        """Those that the run it started from does not know; none where it started from no run."""
+        return run_files.read_new(self.folder)
 
     @cached_property
     def model(self) -> LinkPredictor:
@@ -152,10 +187,10 @@ class Run:
     def rank_table(self, split: str = "test") -> RankTable:
         """The ranks of ``split``, "valid" or "test": those stored, else computed now."""
         name = run_files.ranks_name(split)
-        if self.folder.has(name):
+        if self.folder.has(name) and self._is_default:
             return RankTable.from_bytes(self.folder.read(name), self.path / name)
-        scorer = ModelScorer(self.model)
-        return rank_split(scorer, self.kg, split, self.config.runtime.block)
+        scorer, block = ModelScorer(self.model), self.config.runtime.block
+        return rank_split(scorer, self.kg, split, block, candidates=self.candidates)
 
     def calibration(self) -> Platt | None:
         """Platt scaling against random false triples, as stored, else fitted now.
@@ -174,13 +209,38 @@ class Run:
 
         None where the validation split is missing or too small.
         """
-        if self.finished and "shortlist" in self.metrics:
+        if self.finished and self._is_default and "shortlist" in self.metrics:
             stored = self.metrics["shortlist"]
-            return None if stored is None else ListProbability.from_dict(stored)
-        return fit_on_validation(ModelScorer(self.model), self.kg)
+            if stored is None or "one_tail" in stored:
+                return None if stored is None else ListProbability.from_dict(stored)
+        return fit_on_validation(ModelScorer(self.model), self.kg, self.candidates)
+
+    def neighbours(self, name: str, top: int = 10, *, relation: bool = False) -> list[Neighbour]:
+        """The entities nearest to the entity ``name``, or relations to the relation.
+
+        Raises:
+            UnknownNameError: a name that the graph lacks; the message lists close matches.
+            ConfigError: ``top`` is below 1.
+            NumericError: a vector is not finite.
+        """
+        return Neighbours(self.kg, self.model).of(name, top, relation=relation)
 
     def account(self, split: str = "test", bins: DegreeBins | None = None) -> dict[str, Any]:
         """What ``dglkgmix evaluate --json`` prints of ``split``."""
         table, scorer = self.rank_table(split), ModelScorer(self.model)
-        platt, listed = self.calibration(), self.list_probability()
-        return split_account(scorer, self.kg, split, table, platt=platt, listed=listed, bins=bins)
+        return split_account(
+            scorer,
+            self.kg,
+            split,
+            table,
+            platt=self.calibration(),
+            listed=self.list_probability(),
+            new=self.new_entities,
+            bins=bins,
+            candidates=self.candidates,
+        )
+
+    @property
+    def _is_default(self) -> bool:
+        """Whether the candidates are those of what the folder stores."""
+        return self.candidates.rule == Candidates.of(self.kg).rule

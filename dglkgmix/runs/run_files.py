@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -89,9 +88,14 @@ def read_config(folder: RunFolder) -> Config:
     return config
 
 
-def write_graph(folder: RunFolder, kg: KnowledgeGraph) -> None:
-    """Store names and triples: a run stands alone when its source has moved."""
+def write_graph(folder: RunFolder, kg: KnowledgeGraph, new: Tensor | None = None) -> None:
+    """Store names and triples: a run stands alone when its source has moved.
+
+    ``new`` (E,) bool marks the entities that the run it started from does not know.
+    """
     entities: dict[str, Any] = {"name": kg.entities.arrow()}
+    if new is not None and new.any():
+        entities["new"] = pa.array(new.numpy())
     if kg.node_types is not None:
         codes = pa.array(kg.node_types.numpy(), type=pa.int32())
         entities["type"] = pa.DictionaryArray.from_arrays(codes, pa.array(kg.node_type_names))
@@ -111,7 +115,7 @@ def read_graph(folder: RunFolder) -> KnowledgeGraph:
     Raises:
         CheckpointError: a file that is missing, damaged or does not fit the others.
     """
-    entities = _read(folder, ENTITIES, _NAMES)
+    entities, relations = (_read(folder, name, _NAMES) for name in (ENTITIES, RELATIONS))
     triples = _read(folder, TRIPLES, _TRIPLES)
     rows = torch.stack([_integers(triples.column(name).combine_chunks()) for name in _COLUMNS], 1)
     splits = triples.column("split").combine_chunks().dictionary_encode()
@@ -124,7 +128,7 @@ def read_graph(folder: RunFolder) -> KnowledgeGraph:
     try:
         return KnowledgeGraph(
             Vocabulary(entities.column("name").combine_chunks(), "entity"),
-            read_vocabulary(folder, "relation"),
+            Vocabulary(relations.column("name").combine_chunks(), "relation"),
             *(rows[codes == (names.index(name) if name in names else -1)] for name in SPLITS),
             **types,
         )
@@ -132,45 +136,12 @@ def read_graph(folder: RunFolder) -> KnowledgeGraph:
         raise CheckpointError(f"{folder.path}: its graph does not hold together: {error}") from None
 
 
-def read_vocabulary(folder: RunFolder, kind: str) -> Vocabulary:
-    """The names of a run's entities or relations; ``kind`` is "entity" or "relation"."""
-    name = ENTITIES if kind == "entity" else RELATIONS
-    return Vocabulary(_read(folder, name, _NAMES).column("name").combine_chunks(), kind)
-
-
-@dataclass(frozen=True)
-class Tables:
-    """Embedding tables of another run, with the names of their rows.
-
-    Attributes:
-        entity_table: (E, De).
-        relation_table: (2R, Dr).
-    """
-
-    entities: Vocabulary
-    relations: Vocabulary
-    entity_table: Tensor
-    relation_table: Tensor
-    where: str
-
-
-def read_tables(path: str | Path) -> Tables:
-    """The selected embedding tables of the finished run at ``path``.
-
-    Raises:
-        CheckpointError: no run, a damaged one or one that has not finished.
-    """
-    folder = RunFolder.open(path)
-    if not folder.has(MODEL):
-        raise CheckpointError(f"{path}: the run has not finished: {MODEL} is not there yet")
-    weights = read_weights(folder)
-    return Tables(
-        read_vocabulary(folder, "entity"),
-        read_vocabulary(folder, "relation"),
-        weights["encoder.entity_table"],
-        weights["encoder.relation_table"],
-        str(path),
-    )
+def read_new(folder: RunFolder) -> frozenset[str]:
+    """Entities that the run it started from does not know; none where it started from no run."""
+    if "new" not in _read(folder, ENTITIES, _NAMES).column_names:
+        return frozenset()
+    entities = _read(folder, ENTITIES, _NAMES | {"new": pa.bool_()})
+    return frozenset(entities.filter(entities.column("new")).column("name").to_pylist())
 
 
 def read_weights(folder: RunFolder) -> dict[str, Tensor]:
@@ -180,48 +151,6 @@ def read_weights(folder: RunFolder) -> dict[str, Tensor]:
         CheckpointError: the file is missing or damaged.
     """
     return checkpoint.unpack_weights(folder.checked(MODEL), str(folder.path / MODEL))
-
-
-def given_tables(config: Config, kg: KnowledgeGraph) -> Tables | None:
-    """The tables of ``pretrain.run``, or None where a settled ``config`` names no run.
-
-    Raises:
-        CheckpointError: the run cannot be used, or its tables do not fit.
-    """
-    if not config.pretrain.run:
-        return None
-    tables = read_tables(config.pretrain.run)
-    check_vocabularies(tables, kg)
-    found = (tables.entity_table, tables.relation_table)
-    for kind, table, dim in zip(
-        ("entity", "relation"), found, table_dims(config.model), strict=True
-    ):
-        if table.shape[1] != dim:
-            raise CheckpointError(
-                f"{tables.where}: its {kind} embeddings have {table.shape[1]} dimensions and this "
-                f"model {dim}: set model.{kind}_dim={table.shape[1]}"
-            )
-    return tables
-
-
-def check_vocabularies(tables: Tables, kg: KnowledgeGraph) -> None:
-    """Refuse tables whose rows are not this graph's names in this graph's order.
-
-    Raises:
-        CheckpointError: names the first row that differs.
-    """
-    for kind in ("entities", "relations"):
-        theirs, ours = getattr(tables, kind), getattr(kg, kind)
-        if theirs == ours:
-            continue
-        row = next((i for i, (a, b) in enumerate(zip(theirs, ours)) if a != b), None)  # noqa: B905
-        first = (
-            "" if row is None else f"; row {row} is {theirs[row]!r} there and {ours[row]!r} here"
-        )
-        raise CheckpointError(
-            f"{tables.where}: its {len(theirs)} {kind} are not the {len(ours)} of this graph"
-            f"{first}. Pre-trained embeddings must come from the same data"
-        )
 
 
 def check_tables(

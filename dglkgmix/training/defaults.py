@@ -73,6 +73,11 @@ def epochs(num_edges: int, decoder: type[Decoder]) -> int:
     return max(20, min(decoder.most_epochs, round(3e7 / max(num_edges, 1))))
 
 
+def after_parent(epochs: int) -> int:
+    """A quarter: most of what a training learns, its parent has learnt (bench/moving.py)."""
+    return math.ceil(epochs / 4)
+
+
 def learning_rate(optimizer: str, num_edges: int, decoder: type[Decoder]) -> float:
     """Adam's own 0.001, three times that on small graphs, whose epochs have few steps.
 
@@ -115,9 +120,10 @@ def _training(training: TrainingConfig, config: Config, kg: KnowledgeGraph) -> T
     size = queries if training.regime == "1-n" else kg.num_edges
     whole_graph = find("encoder", config.model.encoder).passes_whole_graph
     decoder = find("decoder", config.model.decoder)
+    most = epochs(kg.num_edges, decoder)
     return dataclasses.replace(
         training,
-        epochs=_settle(training.epochs, epochs(kg.num_edges, decoder)),
+        epochs=_settle(training.epochs, after_parent(most) if training.parent else most),
         batch_size=_settle(training.batch_size, batch_size(training.regime, whole_graph, size)),
         lr_decay=_settle(training.lr_decay, 0.5 if training.schedule == "plateau" else 1.0),
         lr=_settle(training.lr, learning_rate(training.optimizer, kg.num_edges, decoder)),
@@ -141,7 +147,7 @@ def _pretrain(config: Config, kg: KnowledgeGraph) -> PretrainConfig:
     training = _training(like_main, config, kg)
     values |= {k: v for k, v in dataclasses.asdict(training).items() if k in values}
     strategy = find("strategy", config.strategy.name)
-    two_stage = strategy.two_stage or bool(config.pretrain.run)
+    two_stage = bool(config.pretrain.run) or (strategy.two_stage and not config.training.parent)
     values["enabled"] = _settle(config.pretrain.enabled, two_stage)
     return PretrainConfig(**values)
 

@@ -2,28 +2,36 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import torch
 
-from dglkgmix.config import Config, Settled
+from dglkgmix.config import Config, PretrainConfig, RuntimeConfig, Settled
+from dglkgmix.config.checks import validate, validate_for
+from dglkgmix.config.goal import MRR
 from dglkgmix.config.toml import merge
 from dglkgmix.errors import ConfigError
+from dglkgmix.evaluation.queries import evaluation_queries
 from dglkgmix.files import RunFolder
 from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.models.decoder import Decoder
 from dglkgmix.models.encoder import Encoder
+from dglkgmix.models.link_predictor import LinkPredictor
 from dglkgmix.processes import ALONE, Processes
 from dglkgmix.runs import run_files
 from dglkgmix.runs.checkpoint import StateFile
 from dglkgmix.runs.results import EVALUATED, Result
 from dglkgmix.runs.run_files import Spectator
+from dglkgmix.runs.start import read_start
 from dglkgmix.strategies import Strategy
 from dglkgmix.strategies.weighted import edge_weights
+from dglkgmix.training.defaults import after_parent, resolve
 from dglkgmix.training.memory import check_memory
 from dglkgmix.training.progress import Progress
+from dglkgmix.training.stage_loop import goal_weights
 from dglkgmix.training.stages import MAIN
 from dglkgmix.training.trainer import Observer, Trainer
 
@@ -75,7 +83,10 @@ def train(
         model["encoder"] = encoder
     chosen = {} if strategy is None else {"name": strategy}
     config = merge(config, {"model": model, "strategy": chosen}, where="train")
-    run_files.given_tables(_check(kg, config, processes), kg)
+    checked = settled(kg, config)
+    check_memory(checked, kg, torch.device(checked.runtime.device), processes)
+    if (start := read_start(checked, kg)) is not None:  # Refused before anything is written.
+        start.fill(LinkPredictor.build(checked.model, kg))
     folder: RunFolder = Spectator.begin(out)
     if processes.main:
         folder = RunFolder.create(out, overwrite=overwrite, names=_FILES)
@@ -83,15 +94,50 @@ def train(
         weights = None
         if sample_weight is not None:
             weights = edge_weights(kg, torch.as_tensor(sample_weight, dtype=torch.float64))
-        return Trainer(
+        trainer = Trainer(
             kg,
-            config,
+            checked,
             folder,
+            start=start,
             progress=progress,
             observers=observers,
             weights=weights,
             processes=processes,
-        ).fit()
+        )
+        del start  # As large as the model.
+        return trainer.fit()
+
+
+def settings_of(parent: str) -> Config:
+    """Settings of a training that starts from the run ``parent``: the run's, in a single stage.
+
+    It has a quarter of the run's epochs, and the device, threads and memory of this machine.
+
+    Raises:
+        CheckpointError: no run, or a damaged one.
+    """
+    stored = cast(Settled, run_files.read_config(RunFolder.open(parent)))
+    epochs = after_parent(stored.training.epochs)
+    return dataclasses.replace(
+        stored,
+        training=dataclasses.replace(stored.training, parent=parent, epochs=epochs),
+        pretrain=PretrainConfig(enabled=False),
+        runtime=RuntimeConfig(seed=stored.runtime.seed, precision=stored.runtime.precision),
+    )
+
+
+def settled(kg: KnowledgeGraph, config: Config) -> Settled:
+    """``config`` as a training on ``kg`` takes it, without "auto" and "same".
+
+    Raises:
+        ConfigError: options that make no sense, alone, together or on this graph.
+    """
+    validate(config)
+    found = resolve(config, kg)
+    validate_for(found, kg)
+    if found.training.select != MRR:
+        goal_weights(found.training.select, kg, evaluation_queries(kg, "valid"))
+    return found
 
 
 def opened(out: str | Path, processes: Processes) -> RunFolder:
@@ -119,9 +165,18 @@ def resume(
         ConfigError: options that make no sense, or another length that would change nothing.
         CheckpointError: a state that is damaged or of another training.
     """
-    _check_length(folder, _check(kg, config, processes))
+    checked = settled(kg, config)
+    check_memory(checked, kg, torch.device(checked.runtime.device), processes)
+    _check_length(folder, checked)
     trainer = Trainer(
-        kg, config, folder, resume=True, progress=progress, observers=observers, processes=processes
+        kg,
+        checked,
+        folder,
+        start=None if folder.has(run_files.STATE) else read_start(checked, kg),
+        resume=True,
+        progress=progress,
+        observers=observers,
+        processes=processes,
     )
     return trainer.fit()
 
@@ -156,10 +211,3 @@ def _check_length(folder: RunFolder, config: Config) -> None:
             f"and training.epochs {now.epochs} with training.patience {now.patience} change "
             "nothing: raise both as far as it is to go on, or leave them out"
         )
-
-
-def _check(kg: KnowledgeGraph, config: Config, processes: Processes) -> Settled:
-    """The settled configuration, once it is known to make sense and to fit into memory."""
-    settled_config = Trainer.check(kg, config)
-    check_memory(settled_config, kg, torch.device(settled_config.runtime.device), processes)
-    return settled_config

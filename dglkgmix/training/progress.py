@@ -34,9 +34,6 @@ class LineProgress(Progress):
     def __init__(self, stream: TextIO | None = None, *, interval: float = 1.0) -> None:
         self._stream = stream or sys.stderr
         self._interval = interval
-        self._epochs = 0
-        self._clock = _Clock()
-        self._last = -interval
 
     def message(self, text: str) -> None:
         """Print the text, above a bar where there is one."""
@@ -44,19 +41,20 @@ class LineProgress(Progress):
 
     def start_stage(self, name: str, first_epoch: int, epochs: int, batches: int) -> None:
         """Start counting."""
-        self._epochs = epochs
-        self._clock = _Clock()
-        self._last = -self._interval
+        self._epochs, self._done = epochs, 0
+        self._start, self._last = time.monotonic(), -self._interval
 
     def epoch(self, row: Row) -> None:
-        """Show the epoch's figures."""
-        self._clock.add(row)
-        due = self._clock.elapsed - self._last >= self._interval
+        """Show the epoch's figures, and what is left at the pace of this session."""
+        self._done += 1
+        elapsed = time.monotonic() - self._start
+        due = elapsed - self._last >= self._interval
         if due or row.valid_mrr is not None or row.epoch == self._epochs:
-            self._last = self._clock.elapsed
-            self.message(
-                f"{row.stage} {row.epoch}/{self._epochs} {self._clock.describe(row, self._epochs)}"
-            )
+            self._last = elapsed
+            left = _duration(elapsed / self._done * (self._epochs - row.epoch))
+            parts = [_losses(row), _speed(row), _valid(row), f"{left} left"]
+            figures = "  ".join(part for part in parts if part)
+            self.message(f"{row.stage} {row.epoch}/{self._epochs} {figures}")
 
 
 class BarProgress(Progress):
@@ -65,10 +63,6 @@ class BarProgress(Progress):
     def __init__(self, stream: TextIO | None = None) -> None:
         self._stream = stream or sys.stderr
         self._bar: Any = None
-        self._batches = 0
-        self._done = 0
-        self._clock = _Clock()
-        self._valid = ""
 
     def message(self, text: str) -> None:
         """Print the text, above a bar where there is one."""
@@ -80,7 +74,7 @@ class BarProgress(Progress):
         """Start counting."""
         from tqdm import tqdm
 
-        self._batches, self._done, self._clock, self._valid = batches, 0, _Clock(), ""
+        self._batches, self._valid = batches, ""
         self._bar = tqdm(
             total=epochs * batches,
             initial=(first_epoch - 1) * batches,
@@ -97,14 +91,12 @@ class BarProgress(Progress):
 
     def epoch(self, row: Row) -> None:
         """Show the epoch's figures."""
-        self._clock.add(row)
         epochs = self._bar.total // self._batches
         self._bar.set_description_str(f"{row.stage} {row.epoch}/{epochs}", refresh=False)
         # What validation and a changing number of batches leave uneven is made good here.
         self._bar.n = row.epoch * self._batches
-        if row.valid_mrr is not None:
-            self._valid = _valid(row)
-        parts = [_losses(row), f"{self._clock.speed(row):,.0f} triples/s", self._valid]
+        self._valid = _valid(row) or self._valid
+        parts = [_losses(row), _speed(row), self._valid]
         self._bar.set_postfix_str(", ".join(part for part in parts if part))
 
     def end_stage(self) -> None:
@@ -122,33 +114,15 @@ def make_progress(*, quiet: bool = False, stream: TextIO | None = None) -> Progr
     return BarProgress(stream) if stream.isatty() else LineProgress(stream)
 
 
-class _Clock:
-    """Seconds of this session and what is left at its pace."""
-
-    def __init__(self) -> None:
-        self._start = time.monotonic()
-        self._epochs = 0
-
-    def add(self, row: Row) -> None:
-        self._epochs += 1
-
-    @property
-    def elapsed(self) -> float:
-        return time.monotonic() - self._start
-
-    def speed(self, row: Row) -> float:
-        """Positive and synthetic terms a second."""
-        return (row.positives + row.synthetic_samples) / max(row.seconds, 1e-9)
-
-    def describe(self, row: Row, epochs: int) -> str:
-        left = self.elapsed / self._epochs * (epochs - row.epoch)
-        parts = [_losses(row), f"{self.speed(row):,.0f} triples/s"]
-        if row.valid_mrr is not None:
-            parts.append(_valid(row))
-        return "  ".join([*parts, f"{_duration(left)} left"])
+def _speed(row: Row) -> str:
+    """Positive and synthetic terms a second."""
+    return f"{(row.positives + row.synthetic_samples) / max(row.seconds, 1e-9):,.0f} triples/s"
 
 
 def _valid(row: Row) -> str:
+    """Empty where nothing was validated."""
+    if row.valid_mrr is None:
+        return ""
     goal = "" if row.valid_goal in (None, row.valid_mrr) else f" (goal {row.valid_goal:.4f})"
     return f"valid MRR {row.valid_mrr:.4f}{goal}"
 

@@ -13,6 +13,7 @@ from dglkgmix.config import RuntimeConfig
 from dglkgmix.config.classes import find
 from dglkgmix.config.goal import MRR, goal_parts
 from dglkgmix.errors import ConfigError, NumericError
+from dglkgmix.evaluation.candidates import Candidates
 from dglkgmix.evaluation.model_scorer import ModelScorer
 from dglkgmix.evaluation.queries import EvalQueries, evaluation_queries
 from dglkgmix.evaluation.ranking import rank
@@ -210,7 +211,8 @@ def reciprocal_ranks(
     Ranks are filtered by train and valid alone: test triples must not steer a training.
     """
     scorer, known = ModelScorer(model), kg.steering_index
-    ranks = rank(scorer, queries, known, block=block, candidates=kg.node_types, processes=processes)
+    among = Candidates.of(kg)
+    ranks = rank(scorer, queries, known, block=block, candidates=among, processes=processes)
     return ranks.rank.reciprocal()
 
 

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
+import logging
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Protocol
 
 import torch
 
-from dglkgmix.config import Config, Settled
-from dglkgmix.config.checks import validate, validate_for
-from dglkgmix.config.goal import MRR
+from dglkgmix.config import Settled
 from dglkgmix.errors import CheckpointError, NumericError
-from dglkgmix.evaluation.queries import evaluation_queries
 from dglkgmix.files import RunFolder
 from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.models.link_predictor import LinkPredictor
@@ -22,15 +20,17 @@ from dglkgmix.runs import checkpoint, run_files
 from dglkgmix.runs.checkpoint import StateFile, restore_random
 from dglkgmix.runs.history import Row, to_csv, to_rows
 from dglkgmix.runs.results import Result, Selection, write_results
+from dglkgmix.runs.start import Start
 from dglkgmix.sampling.seeds import derive
-from dglkgmix.training.defaults import resolve
 from dglkgmix.training.device import seeded, use_threads
 from dglkgmix.training.memory import fitting_block
 from dglkgmix.training.parallel import check_devices, check_inputs
 from dglkgmix.training.progress import Progress
-from dglkgmix.training.stage_loop import StageLoop, goal_weights
+from dglkgmix.training.stage_loop import StageLoop
 from dglkgmix.training.stage_state import StageState
 from dglkgmix.training.stages import Stage, stages
+
+_log = logging.getLogger(__name__)
 
 
 class Observer(Protocol):
@@ -45,8 +45,9 @@ class Trainer:
 
     Args:
         kg: the graph; its validation split selects the epoch.
-        config: "auto" and "same" are settled here.
+        config: what :func:`dglkgmix.training.launch.settled` has checked.
         folder: a run folder under this process's lock.
+        start: another run's weights, for a training without a state.
         resume: go on from the folder's last complete state, if it has one.
         progress: what a person sees.
         observers: get each row of the history.
@@ -55,24 +56,25 @@ class Trainer:
             main one have a :class:`~dglkgmix.runs.run_files.Spectator` as folder and print nothing.
 
     Raises:
-        ConfigError: options that make no sense, alone, together or on this graph.
-        CheckpointError: a state or pre-trained tables that do not fit.
+        ConfigError: processes that would share a GPU.
+        CheckpointError: a state, or another run's weights, that do not fit.
         PeerError: another of the processes is gone.
     """
 
     def __init__(
         self,
         kg: KnowledgeGraph,
-        config: Config,
+        config: Settled,
         folder: RunFolder,
         *,
+        start: Start | None = None,
         resume: bool = False,
         progress: Progress | None = None,
         observers: Sequence[Observer] = (),
         weights: torch.Tensor | None = None,
         processes: Processes = ALONE,
     ) -> None:
-        self.kg, self.config, self.folder = kg, self.check(kg, config), folder
+        self.kg, self.config, self.folder = kg, config, folder
         self._resume, self._weights, self._processes = resume, weights, processes
         self._observers = observers if processes.main else ()
         self._progress = (progress if processes.main else None) or Progress()
@@ -92,20 +94,7 @@ class Trainer:
         self._history: list[Row] = []
         # What the next stage begins with; it drops it then, as it is as large as the model.
         self._saved: dict[str, Any] | None = None
-        self._tables: tuple[torch.Tensor, torch.Tensor] | None = None
-        if not (resume and folder.has(run_files.STATE)):
-            given = run_files.given_tables(self.config, kg)
-            self._tables = (given.entity_table, given.relation_table) if given else None
-
-    @staticmethod
-    def check(kg: KnowledgeGraph, config: Config) -> Settled:
-        """The settled ``config``, or a ConfigError that says what is wrong with it."""
-        validate(config)
-        settled = resolve(config, kg)
-        validate_for(settled, kg)
-        if settled.training.select != MRR:
-            goal_weights(settled.training.select, kg, evaluation_queries(kg, "valid"))
-        return settled
+        self._start = start
 
     def fit(self) -> Result:
         """Run every stage that is not done yet, and write the results.
@@ -120,17 +109,26 @@ class Trainer:
             check_inputs(self.kg, self.config, self._processes)
             # Names and triples, then the settings: a folder that has those can be resumed.
             if not self.folder.has(run_files.CONFIG):
-                run_files.write_graph(self.folder, self.kg)
+                new = None if self._start is None else self._start.new
+                run_files.write_graph(self.folder, self.kg, new)
             run_files.write_config(self.folder, self.config)
+            if self._start is not None:
+                self._progress.message(f"Starting from {self._start}")
+                if self._start.seen:
+                    _log.warning(
+                        "%s was trained on %s of the validation and test triples: figures are too "
+                        "good; keep the splits, as a folder of files, and add new triples to them",
+                        self._start.where,
+                        f"{self._start.seen:,}",
+                    )
             if not len(self.kg.valid):
                 self._progress.message(
                     "No validation triples: every epoch is trained and the last weights are kept"
                 )
             first = self._load_state([stage.name for stage in plan]) if self._resume else 0
             for number in range(first, len(plan) - 1):
-                weights = self._stage(plan[number], number)[0].weights
-                self._tables = weights["encoder.entity_table"], weights["encoder.relation_table"]
-                del weights
+                # method, Procedure 2
+                self._start = Start.of_stage(self._stage(plan[number], number)[0].weights)
             selection, coverage = self._stage(plan[-1], len(plan) - 1)
             model = LinkPredictor.build(self.config.model, self.kg)
             model.load_state_dict(selection.weights)
@@ -201,16 +199,14 @@ class Trainer:
 
     def _begin(self, stage: Stage, seed: int) -> StageState:
         model = LinkPredictor.build(stage.model, self.kg, seed=derive(seed, "weights"))
-        if self._tables is not None:  # method, Procedure 2
-            with torch.no_grad():
-                model.encoder.entity_table.copy_(self._tables[0])
-                model.encoder.relation_table.copy_(self._tables[1])
+        if self._start is not None:
+            self._start.fill(model)
         work = StageState(stage, model.to(self._device))
         torch.manual_seed(derive(seed, "dropout"))
         if self._saved is not None:
             work.load(self._saved, str(self.folder.path / run_files.STATE))
             restore_random(self._saved, self._device)
-        self._tables = self._saved = None
+        self._start = self._saved = None
         return work
 
     def _save(self, work: StageState) -> None:

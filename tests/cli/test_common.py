@@ -6,18 +6,16 @@ import sys
 from pathlib import Path
 
 import click
-import numpy as np
 import pytest
-import torch
 from click.testing import CliRunner
 
 from dglkgmix.cli.common import (
     emit_json,
     json_option,
     load_source,
-    plain_values,
     printable,
     source_options,
+    warn_of_alike,
 )
 from dglkgmix.cli.compare import compare
 from dglkgmix.cli.evaluate import evaluate
@@ -25,6 +23,7 @@ from dglkgmix.cli.export import export
 from dglkgmix.cli.main import main
 from dglkgmix.cli.predict import predict
 from dglkgmix.cli.report import report
+from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.runs.run import Run
 from tests.cli.conftest import call, call_json
 
@@ -144,30 +143,6 @@ class TestJson:
         assert '"mrr": 0.30000000000000004' in out
         assert json.loads(out) == {"mrr": 0.1 + 0.2, "nan": None, "inf": None, "n": 3, "ok": True}
 
-    def test_values_of_other_libraries(self):
-        value = {
-            "array": np.array([1.5, np.nan]),
-            "scalar": np.int64(3),
-            "flag": np.bool_(True),
-            "tensor": torch.tensor([[1, 2]]),
-            "path": Path("a/b"),
-            "pair": (1, None),
-            7: "key",
-        }
-        assert plain_values(value) == {
-            "array": [1.5, None],
-            "scalar": 3,
-            "flag": True,
-            "tensor": [[1, 2]],
-            "path": "a/b",
-            "pair": [1, None],
-            "7": "key",
-        }
-
-    def test_anything_else_is_an_error(self):
-        with pytest.raises(TypeError, match="object has no place in JSON"):
-            plain_values({"x": object()})
-
     @pytest.mark.parametrize(
         ("encoding", "written"), [("utf-8", '"Köln"'), ("ascii", r'"K\u00f6ln"')]
     )
@@ -239,3 +214,14 @@ def test_its_figures_are_those_of_the_best_weights_so_far(interrupted):
 def test_the_representation_is_a_line(interrupted, run):
     assert repr(Run.open(run)) == f"Run({run}, finished)"
     assert repr(Run.open(interrupted)) == f"Run({interrupted}, not finished)"
+
+
+def test_names_that_are_alike_are_told_in_a_line(capsys: pytest.CaptureFixture[str]) -> None:
+    rows = [("Ada", "knows", "Alan"), ("ada ", "knows", "ADA"), ("Alan", "Knows", "Ada")]
+    warn_of_alike(KnowledgeGraph.from_names(rows[:1]), "staff.tsv")
+    assert capsys.readouterr().err == ""
+    warn_of_alike(KnowledgeGraph.from_names(rows), "my staff.tsv")
+    assert capsys.readouterr().err == (
+        "Warning: 3 entities and 2 relations are alike but for case, space or Unicode form: "
+        "`dglkgmix data info 'my staff.tsv'` shows which\n"
+    )

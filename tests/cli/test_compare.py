@@ -81,7 +81,7 @@ def test_differences_stand_with_interval_and_number_of_queries(run, other):
     assert f"{part['difference']:+.4f}" in overall
     assert f"{part['ci_low']:+.4f} … {part['ci_high']:+.4f}" in overall
     assert [line.split()[:3] for line in lines if "high" in line] == [["high", "[50,∞)", "0"]] * 3
-    assert lines[-1] == "  p over bins is Holm-corrected."
+    assert lines[-1] == "  p over bins is Holm-corrected, intervals are not."
 
 
 def test_several_runs_have_a_block_each(run, other):

@@ -48,6 +48,16 @@ def test_info_tells_inverse_relations(tmp_path, capsys):
     ]
 
 
+def test_info_marks_functional_relations(tmp_path, capsys):
+    """Twenty towns lie in a country each."""
+    rows = [f"town {i}\tlies in\tcountry {i % 2}\n" for i in range(20)]
+    (tmp_path / "x.tsv").write_text("".join(rows))
+    (row,) = info(tmp_path / "x.tsv", capsys, "--shares", "1,0,0")["relation_rows"]
+    assert (row["functional"], row["inverse_functional"]) == (True, False)
+    assert main(["data", "info", str(tmp_path / "x.tsv"), "--shares", "1,0,0"]) == 0
+    assert "  lies in      20      0     0  functional" in capsys.readouterr().out.splitlines()
+
+
 def test_info_for_people(toy_folder, capsys):
     assert main(["data", "info", str(toy_folder)]) == 0
     lines = capsys.readouterr().out.splitlines()
@@ -81,10 +91,11 @@ def test_names_that_look_alike_are_counted_with_examples(alike, capsys):
         [" Großburg", "Großburg"],
         ["ann", "Ann"],
     ]
+    rest = {"valid": 0, "test": 0, "functional": False, "inverse_functional": False}
     assert found["relation_rows"] == [
-        {"name": "bought", "train": 2, "valid": 0, "test": 0},
-        {"name": "Bought", "train": 1, "valid": 0, "test": 0},
-        {"name": "sold", "train": 1, "valid": 0, "test": 0},
+        {"name": "bought", "train": 2} | rest,
+        {"name": "Bought", "train": 1} | rest,
+        {"name": "sold", "train": 1} | rest,
     ]
     assert main(["data", "info", str(alike), "--shares", "1,0,0"]) == 0
     lines = capsys.readouterr().out.splitlines()

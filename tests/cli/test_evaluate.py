@@ -2,6 +2,7 @@ import json
 
 import pytest
 
+from dglkgmix.cli.compare import compare
 from dglkgmix.cli.evaluate import KINDS, evaluate
 from dglkgmix.errors import ConfigError, DataError
 from dglkgmix.evaluation import details, list_probability
@@ -117,6 +118,17 @@ def test_the_popularity_baseline(ring_folder):
     assert found["calibration"]["scale"] > 0
 
 
+def test_given_false_triples_are_told_from_the_true_ones(run, tmp_path):
+    false = tmp_path / "false.tsv"
+    false.write_text("e2\tnext\te9\ne3\tskip\te3\n")
+    assert "classification" not in call_json(evaluate, run)
+    found = call_json(evaluate, run, "--false-triples", false)["classification"]
+    assert (found["true"], found["false"]) == (5, 2)
+    assert set(found["thresholds"]["relations"]) == {"next", "skip"}
+    page = call(evaluate, run, "--false-triples", false).stdout
+    assert f"{found['accuracy']:.4f}" in page.split("Triple classification: 5 true against 2")[1]
+
+
 def test_given_false_triples_take_the_place_of_sampled_ones(run, tmp_path):
     false = tmp_path / "false.tsv"
     false.write_text("e2\tnext\te9\ne3\tskip\te3\n")
@@ -155,3 +167,46 @@ def test_an_empty_split_is_refused(make_run):
 def test_without_validation_triples_there_is_no_calibration(make_run):
     rows = ring_rows() | {"valid": []}
     assert call_json(evaluate, make_run("unvalidated", rows=rows))["calibration"] is None
+
+
+def test_ranks_among_observed_candidates_and_who_is_missed(run, ring_folder, tmp_path):
+    path = tmp_path / "observed.parquet"
+    result = call(evaluate, run, "--candidates", "observed", "--write-ranks", path, "--json")
+    table = RankTable.from_bytes(path.read_bytes())
+    kg = Run.open(run).kg
+    zero = int((table["tail_relation"] == 0).sum())
+    found = json.loads(result.stdout)
+    assert found["candidates"] == {"rule": "observed", "missed": zero, "share": zero / 10}
+    told = f"Warning: {zero} of 10 answers ({10 * zero:.1f} %) are no candidates (observed)"
+    assert told in result.stderr
+    assert found["bins"]["zero"]["hits@10"] == 0
+    assert max(table["rank"]) <= kg.num_entities
+    with pytest.raises(DataError, match="different candidates, 'all' and 'observed'"):
+        call(compare, run, path)
+    data = ("--data", ring_folder, "--candidates", "observed")
+    foreign = call_json(evaluate, "--ranks", path, *data)
+    assert foreign["candidates"] == found["candidates"]
+    baseline = call_json(evaluate, "--baseline", "popularity", *data)
+    assert baseline["candidates"] == found["candidates"]
+
+
+def test_a_rule_and_a_file_of_types_are_one_too_many(run, tmp_path):
+    types = tmp_path / "types.csv"
+    rows = [f"{name},any" for name in Run.open(run).kg.entities]
+    types.write_text("\n".join(["entity,type", *rows]))
+    assert call_json(evaluate, run, "--types", types)["candidates"]["rule"] == "types-file"
+    with pytest.raises(ConfigError, match="choose one"):
+        call(evaluate, run, "--types", types, "--candidates", "all")
+
+
+def test_bins_where_popularity_is_better_are_marked(tmp_path):
+    """(d, r, ?): b has rank 1 by popularity and 2 in the file."""
+    data, ranks = tmp_path / "data", tmp_path / "ranks.tsv"
+    data.mkdir()
+    (data / "train.tsv").write_text("a\tr\tb\nc\tr\tb\nc\tr\td\n")
+    (data / "test.tsv").write_text("d\tr\tb\n")
+    rows = ["head\trelation\ttail\tdirection\trank", "d\tr\tb\ttail\t2", "d\tr\tb\thead\t1"]
+    ranks.write_text("\n".join(rows) + "\n")
+    lines = call(evaluate, "--ranks", ranks, "--data", data).stdout.splitlines()
+    assert [line.split()[:3] for line in lines if ") *" in line] == [["low", "[1,10)", "*"]]
+    assert "  * MRR of ranking by popularity alone: low 1.0000" in lines

@@ -106,3 +106,12 @@ def test_help_has_a_grid_and_names_every_packaged_experiment():
     found = invoke("--help").stdout
     assert 'strategy = ["standard", "two-stage", "mixup"]' in found
     assert [name for name in packaged("experiments") if name not in found] == []
+
+
+def test_a_folder_whose_name_is_not_utf_8_is_printed(file, monkeypatch):
+    monkeypatch.setattr(
+        "dglkgmix.experiments.runner.run_experiment", lambda *_, **__: {"counts": {"failed": 0}}
+    )
+    monkeypatch.setattr("dglkgmix.experiments.results_text.to_markdown", lambda found: "")
+    found = invoke(file, "--out", "out\udcff")
+    assert found.stderr == "Results: out\\xff/results.md, results.csv, results.json\n"

@@ -4,12 +4,17 @@ from dglkgmix.cli.export import export
 from dglkgmix.errors import ConfigError
 from tests.cli.conftest import call
 
+KINDS = ("metadata", "vectors")
+
 
 @pytest.mark.parametrize(
     ("form", "names"),
     [
         ("parquet", ["entities.parquet", "relations.parquet"]),
         ("npy", ["entities.json", "entities.npy", "relations.json", "relations.npy"]),
+        ("csv", ["entities.csv", "relations.csv"]),
+        ("word2vec", ["entities.txt", "reciprocals.txt", "relations.txt"]),
+        ("projector", [f"{n}_{k}.tsv" for n in ("entities", "relations") for k in KINDS]),
     ],
 )
 def test_files_are_written_and_listed(run, tmp_path, form, names):

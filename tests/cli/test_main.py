@@ -196,8 +196,33 @@ class TestStreams:
                 text=True,
             )
         assert done.returncode == 1
-        assert done.stderr.splitlines()[0] == "Error: [Errno 28] No space left on device"
-        assert "Traceback" not in done.stderr
+        what = "standard output cannot be written: No space left on device"
+        assert done.stderr == f"Error: {what}\n"
+
+    @pytest.mark.parametrize(
+        ("body", "status", "printed"),
+        [
+            ("click.echo('a warning', err=True); print(1)", 0, "1\n"),
+            ("print(1); raise click.UsageError('x' * 10_000)", 2, "1\n"),
+            ("raise KeyboardInterrupt", 130, ""),
+            ("raise ValueError", 1, ""),
+        ],
+    )
+    @pytest.mark.parametrize("how", ["full", "unread"])
+    def test_a_standard_error_that_cannot_be_written_changes_no_status(
+        self, how: str, body: str, status: int, printed: str
+    ) -> None:
+        read, write = os.pipe()
+        os.close(read)
+        with Path("/dev/full").open("w") as full:
+            done = subprocess.run(
+                [sys.executable, "-c", self.code(body)],
+                stdout=subprocess.PIPE,
+                stderr=full if how == "full" else write,
+                text=True,
+            )
+        os.close(write)
+        assert (done.returncode, done.stdout) == (status, printed)
 
     @pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
     def test_a_closed_stream_is_nowhere_for_children_too(self, closed, tmp_path):

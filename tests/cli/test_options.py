@@ -9,7 +9,7 @@ from dglkgmix.config.settings import TRAINING
 
 
 @click.command()
-@flags(TRAINING.values(), lr="rate")
+@flags(TRAINING.values())
 def command(**options):
     print({name: value for name, value in options.items() if value is not None})
 
@@ -21,7 +21,7 @@ def call(*args):
 
 def test_every_option_with_a_flag_is_there_and_none_is_given():
     names = {parameter.name for parameter in command.params}
-    assert names == set(TRAINING) - {"lr"} | {"rate"}
+    assert names == set(TRAINING)
     assert call() == "{}"
 
 
@@ -29,7 +29,7 @@ def test_every_option_with_a_flag_is_there_and_none_is_given():
     ("args", "shown"),
     [
         (("--epochs", "3"), "{'epochs': 3}"),
-        (("--rate", "0.5"), "{'rate': 0.5}"),
+        (("--lr", "0.5"), "{'lr': 0.5}"),
         (("--no-swa",), "{'swa': False}"),
         (("--model", "tucker"), "{'model': 'tucker'}"),
         (("--model", "mine:Rotation"), "{'model': 'mine:Rotation'}"),

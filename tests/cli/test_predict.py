@@ -1,12 +1,15 @@
 import csv
 import json
+from dataclasses import asdict, replace
 
 import pytest
 
-from dglkgmix.cli.predict import predict
+from dglkgmix.cli.predict import _page, predict
 from dglkgmix.errors import ConfigError, DataError, UnknownNameError
 from dglkgmix.evaluation.model_scorer import ModelScorer
-from dglkgmix.prediction.answers import Predictor, Query
+from dglkgmix.evaluation.neighbours import Neighbours
+from dglkgmix.prediction.answers import Answer, Prediction, Predictor, Query
+from dglkgmix.prediction.why import Explainer
 from dglkgmix.runs.run import Run
 from tests.cli.conftest import FORMULA, RED, call, call_json
 
@@ -59,6 +62,18 @@ def test_the_page_is_aligned_and_no_name_steers_the_terminal(run):
     known = next(row for row in rows if FORMULA in row)
     assert known.endswith("known")
     assert next(row for row in rows if "lone" in row).endswith("untrained")
+
+
+def test_why_is_shown_of_the_first_answers_and_stored_of_all(run, tmp_path):
+    query = ("--head", "e2", "--relation", "skip", "--top", 4, "--why")
+    found = call_json(predict, run, *query)
+    kg, model = Run.open(run).kg, Run.open(run).model
+    explainer = Explainer(kg, Neighbours(kg, model))
+    for answer in found["answers"]:
+        assert answer["why"] == asdict(explainer.why(Query("e2", "skip"), answer["name"]))
+    assert call(predict, run, *query).stdout.count("shortest paths:") == 3
+    call(predict, run, *query, "--out", tmp_path / "a.jsonl")
+    assert json.loads((tmp_path / "a.jsonl").read_text()) == found
 
 
 def test_an_untrained_name_is_answered_with_a_warning(run):
@@ -177,6 +192,10 @@ def test_names_are_read_as_the_runs_own(make_run):
         (("--queries", "q.csv", "--out", "q.csv"), "would replace the queries"),
         (("--head", "e2", "--tail", "e3", "--out", "a.xlsx"), r"a\.xlsx: answers are written to"),
         (("--head", "e2", "--tail", "e3", "--out", "a.csv", "--json"), "choose one"),
+        (
+            ("--head", "e2", "--tail", "e3", "--out", "a.csv", "--why"),
+            r"--why has no use with \.csv",
+        ),
     ],
 )
 def test_options_that_do_not_fit_together(run, arguments, message):
@@ -210,7 +229,7 @@ def test_too_few_validation_triples_give_no_probabilities_and_a_warning(run):
 def test_a_run_with_probabilities_is_not_warned_of(run):
     result = call(predict, run, "--head", "e2", "--relation", "next")
     assert result.stderr == ""
-    assert result.stdout.endswith("probability: a lower bound, if the query lacks an answer\n")
+    assert result.stdout.endswith("probability: a lower bound\n")
 
 
 def test_a_run_without_an_encoder_is_asked_without_heavy_packages(run, run_python):
@@ -223,3 +242,30 @@ def test_a_run_without_an_encoder_is_asked_without_heavy_packages(run, run_pytho
         print(sorted(heavy & set(sys.modules)), file=sys.stderr)
     """
     assert run_python(code, run).stderr.splitlines()[-1] == "[]"
+
+
+def test_the_share_of_queries_with_another_answer_is_told(run, listed, monkeypatch):
+    skip = Run.open(run).kg.relations.id("skip")
+    counted = replace(listed, repeats={skip: 0.125})
+    monkeypatch.setattr(Run, "list_probability", lambda self: counted)
+    page = call(predict, run, "--head", "e2", "--relation", "skip").stdout
+    assert page.endswith(
+        "lacks an answer;\n  of the relation's queries with a known answer 12.5 % do\n"
+    )
+
+
+def test_candidates_alone_answer(run):
+    """Nine training triples lead by *skip* to as many entities."""
+    query = ("--head", "e5", "--relation", "skip", "--top", 20)
+    assert len(call_json(predict, run, *query)["answers"]) == 13
+    assert len(call_json(predict, run, *query, "--candidates", "observed")["answers"]) == 9
+
+
+@pytest.mark.parametrize(("chances", "told"), [((0.4, 0.4, 0.2), 1), ((0.4, 0.3, None), 0)])
+def test_equal_probabilities_are_explained(chances, told):
+    answers = [
+        Answer(f"e{i}", score=1.0, probability=p, degree=1, bin="low", known=False, trained=True)
+        for i, p in enumerate(chances)
+    ]
+    page = _page(Prediction(Query("a", "r"), answers, []))
+    assert page.count("neighbours whose probabilities would rise") == told

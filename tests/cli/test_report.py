@@ -9,8 +9,8 @@ from tests.cli.conftest import call
 def calls(monkeypatch):
     made = []
 
-    def write_report(runs, out, *, split, bins):
-        made.append(([run.path for run in runs], split, bins.edges))
+    def write_report(runs, out, *, split, bins, projection):
+        made.append(([(r.path, r.candidates.rule) for r in runs], split, bins.edges, projection))
         out.write_text("page")
 
     monkeypatch.setattr("dglkgmix.report.page.write_report", write_report)
@@ -19,9 +19,14 @@ def calls(monkeypatch):
 
 def test_runs_go_to_one_page(calls, run, other, tmp_path):
     out = tmp_path / "page.html"
-    result = call(report, run, other, "--out", out, "--bins", "2,4")
-    assert calls == [([run, other], "test", (2, 4))]
+    result = call(report, run, other, "--out", out, "--bins", "2,4", "--map", "tsne")
+    assert calls == [([(run, "all"), (other, "all")], "test", (2, 4), "tsne")]
     assert result.stdout == f"Report: {out}\n"
+
+
+def test_candidates_are_those_of_every_run(calls, run, other, tmp_path):
+    call(report, run, other, "--out", tmp_path / "page.html", "--candidates", "typed")
+    assert calls == [([(run, "typed"), (other, "typed")], "test", (1, 10, 50), "pca")]
 
 
 def test_runs_are_required():

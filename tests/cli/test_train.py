@@ -3,6 +3,7 @@ import re
 import shutil
 
 import pytest
+import torch
 
 from dglkgmix.cli.main import main
 from dglkgmix.config import Config
@@ -17,6 +18,7 @@ from tests.conftest import TOY, write_splits
 SMALL = ("--set", "model.entity_dim=8", "--set", "runtime.threads=1", "--epochs", "2")
 UNSMOOTHED = ("--set", "training.label_smoothing=0.0")
 FIXED = ("--fixed-lambda", "1")
+SIX = ("--set", "model.entity_dim=6", "--set", "model.relation_dim=6")
 FAST = ("--model", "distmult", *SMALL)
 
 
@@ -236,15 +238,77 @@ def test_a_resume_before_anything_was_written_begins(run, toy_folder, tmp_path):
     assert run("--resume", "--out", tmp_path / "half")[0] == 2
 
 
-def test_pretrained_runs_are_taken_and_checked(run, finished, toy_folder, tmp_path):
-    args = ("--pretrained", finished, *FAST)
-    assert run(toy_folder, "--out", tmp_path / "a", *args)[0] == 0
-    rows = Run.open(tmp_path / "a").history
-    assert [row["stage"] for row in rows] == ["train", "train"]
-    (toy_folder / "train.txt").write_text("x\tlikes\ty\n" + (toy_folder / "train.txt").read_text())
-    status, _, err = run(toy_folder, "--out", tmp_path / "b", *args)
+@pytest.fixture
+def grown(toy_folder):
+    """The toy graph with one more entity, in one triple of train and one of test."""
+    for split, row in {"train": "a\tlikes\tx\n", "test": "x\tknows\tc\n"}.items():
+        file = toy_folder / f"{split}.txt"
+        file.write_text(row + file.read_text())
+    return toy_folder
+
+
+def test_pretrained_tables_take_the_place_of_the_first_stage(run, finished, grown, tmp_path):
+    status, _, err = run(grown, "--out", tmp_path / "a", "--pretrained", finished, *FAST)
+    assert status == 0, err
+    assert f"Starting from {finished}, which knows 5 of 6 entities and 3 of 3 relations" in err
+    made = Run.open(tmp_path / "a")
+    assert [row["stage"] for row in made.history] == ["train", "train"]
+    assert made.new_entities == {"x"}
+    assert (
+        run(grown, "--out", tmp_path / "b", "--pretrained", finished, "--model", "distmult")[0] == 2
+    )  # Of another dimension.
+    assert not (tmp_path / "b").exists()
+
+
+def test_from_takes_weights_and_settings_and_tells_new_entities_apart(
+    run, finished, grown, tmp_path
+):
+    args = (grown, "--out", tmp_path / "a", "--from", finished)
+    status, out, err = run(*args, "--set", "training.lr=1e-9", "--set", "training.loss=ce")
+    assert status == 0, err
+    made = Run.open(tmp_path / "a")
+    assert made.config.model.decoder == "distmult"  # FAST's, as are the dimension and 2 epochs
+    assert made.config.model.entity_dim == 8
+    assert made.config.training.epochs == 1
+    assert made.config.training.loss == "ce"
+    assert made.config.training.parent == str(finished)
+    ids = {name: made.kg.entities.id(name) for name in "abcd"}
+    theirs = Run.open(finished)
+    for name, row in ids.items():
+        before = theirs.model.encoder.entity_table[theirs.kg.entities.id(name)]
+        assert torch.allclose(made.model.encoder.entity_table[row], before, atol=1e-6)
+    # The two queries of (x, knows, c) are about a new entity.
+    table = made.rank_table()
+    asked = [name == "x" for name in table.names("head").to_pylist()]
+    mrr = (1 / table["rank"])[asked].mean()
+    new = json.loads((tmp_path / "a" / "metrics.json").read_text())["test"]["entities"]["new"]
+    assert new["queries"] == 2
+    assert new["mrr"] == pytest.approx(mrr)
+    line = next(line for line in out.splitlines() if "new entities" in line)
+    assert line.split()[:4] == ["new", "entities", "2", f"{mrr:.4f}"]
+    assert main(["evaluate", str(tmp_path / "a")]) == 0
+
+
+@pytest.mark.parametrize(
+    ("args", "complaint"),
+    [
+        (("--from", "{run}", "--recipe", "codex-s-mixup"), "--from takes the settings of RUN"),
+        (("--from", "{run}", "--pretrained", "{run}"), "takes the place of a first stage"),
+        (("--from", "{run}", "--pretrain"), "takes the place of a first stage"),
+        (("--from", "{run}", "--model", "tucker"), "model.decoder is 'distmult' and this"),
+        (("--from", "{run}", *SIX), "of shape (8,) there and of shape (6,) here: give [model]"),
+        (("--from", "nowhere"), "no such run folder"),
+        (("--from", ""), "is empty"),
+    ],
+)
+def test_what_from_does_not_go_with_is_refused_before_anything_is_written(
+    run, finished, toy_folder, tmp_path, args, complaint
+):
+    given = [arg.format(run=finished) for arg in args]
+    status, _, err = run(toy_folder, "--out", tmp_path / "out", *given)
     assert status == 2
-    assert "are not the 7 of this graph" in err
+    assert complaint in err
+    assert not (tmp_path / "out").exists()
 
 
 def test_one_file_is_split_and_options_of_reading_are_recorded(run, tmp_path):

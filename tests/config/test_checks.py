@@ -80,6 +80,8 @@ def test_absurd_values_are_refused_by_name(override: str, message: str) -> None:
             "conve takes no other",
         ),
         (["pretrain.run=x", "pretrain.enabled=false"], "pretrain.run names a run"),
+        (["pretrain.run=x", "training.parent=y"], "training.parent .* leave pretrain.run"),
+        (["pretrain.enabled=true", "training.parent=y"], "training.parent .* leave pretrain.run"),
         (["strategy.draws=3", "strategy.partners=2"], "draws 3 exceeds strategy.partners 2"),
         (["model.fanout=3"], "model.fanout samples neighbours"),
         (

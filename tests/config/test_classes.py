@@ -102,7 +102,11 @@ def test_a_stored_name_is_imported_only_with_trust(module: str) -> None:
             r'expected "conve" or .* or "module:Class", got "convE"; did you mean',
         ),
         ("decoder", "own_classes:None_", "own_classes:None_ cannot be imported: AttributeError"),
-        ("decoder", "no_such_module:X", "cannot be imported: ModuleNotFoundError"),
+        (
+            "decoder",
+            "no_such_module:X",
+            "cannot be imported: ModuleNotFoundError: .*; run this in .* folder, or put .*",
+        ),
         ("decoder", "own_classes:Other", "not a subclass of dglkgmix.models.decoder.Decoder"),
         ("strategy", "own_classes:Turned", "not a subclass of .*Strategy"),
         ("decoder", "own_classes:Clash", "Clash.Options declares 'filters', which every model has"),

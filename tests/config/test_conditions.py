@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dglkgmix.config import Config
-from dglkgmix.config.conditions import has_first_stage, where_read
+from dglkgmix.config.conditions import no_first_stage, where_read
 from dglkgmix.config.relevance import idle
 from dglkgmix.config.toml import apply_overrides
 
@@ -16,10 +16,15 @@ def config(*overrides: str) -> Config:
 
 def test_whether_there_is_a_first_stage() -> None:
     assert [
-        has_first_stage(config(*MIXUP, *more))
-        for more in ((), ("pretrain.enabled=false",), ("pretrain.run=there",))
-    ] == [True, False, False]
-    assert [has_first_stage(config(*more)) for more in ((), ("pretrain.enabled=true",))] == [
+        no_first_stage(config(*MIXUP, *more)) is None
+        for more in (
+            (),
+            ("pretrain.enabled=false",),
+            ("pretrain.run=there",),
+            ("training.parent=there",),
+        )
+    ] == [True, False, False, False]
+    assert [no_first_stage(config(*more)) is None for more in ((), ("pretrain.enabled=true",))] == [
         False,
         True,
     ]
@@ -27,10 +32,10 @@ def test_whether_there_is_a_first_stage() -> None:
 
 def test_the_first_stage_takes_over_what_it_does_not_set() -> None:
     both = config(*MIXUP, "training.regime=1-k", "pretrain.regime=1-n")
-    assert where_read(both, "training", "negatives", "regime") == ["1-k", "1-n"]
+    assert where_read(both, "training.negatives", "regime") == ["1-k", "1-n"]
     own = config(*MIXUP, "training.regime=1-k", "pretrain.negatives=3")
-    assert where_read(own, "training", "negatives", "regime") == ["1-k"]
-    assert where_read(own, "pretrain", "negatives", "regime") == ["1-n"]
+    assert where_read(own, "training.negatives", "regime") == ["1-k"]
+    assert where_read(own, "pretrain.negatives", "regime") == ["1-n"]
 
 
 def test_negatives_of_both_stages_apart() -> None:

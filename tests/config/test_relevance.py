@@ -28,7 +28,7 @@ def config(*overrides: str) -> Config:
         ((), "model.hidden_dropout1", 'model.decoder "conve"'),
         ((), "model.layers", 'model.encoder "lookup"'),
         ((), "training.negatives", "regime 1-k"),
-        ((), "training.group_queries", "regime 1-k (--regime) goes by triples"),
+        ((), "training.group_queries", "regime 1-k (--regime) reads it"),
         (("strategy.name=oversample",), "strategy.draws", 'strategy.name "oversample"'),
         (("training.label_smoothing=0.0",), "training.smoothing_mass", "not smoothed"),
         (
@@ -46,6 +46,7 @@ def config(*overrides: str) -> Config:
         ((), "pretrain.lr", "no first stage"),
         ((*MIXUP, "pretrain.enabled=false"), "pretrain.epochs", "no first stage"),
         ((*MIXUP, "pretrain.run=there"), "pretrain.epochs", "--pretrained"),
+        ((*MIXUP, "training.parent=there"), "pretrain.epochs", "--from"),
         (("pretrain.enabled=true",), "pretrain.negatives", "regime 1-k"),
         ((), "swa.start", "not averaged"),
         ((), "pretrain.swa", "no first stage"),

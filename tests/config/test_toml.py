@@ -161,3 +161,11 @@ def test_a_file_of_0_1_0_is_read() -> None:
     assert loads(text) == config
     written = [line for line in dumps(config).splitlines() if line and line in text.splitlines()]
     assert written == [line for line in text.splitlines() if line]
+
+
+def test_only_what_differs_from_another_configuration_is_written() -> None:
+    assert dumps(Config(), Config()).strip() == ""
+    config = loads('[model]\ndecoder = "complex"\n[training]\nlr = 0.5\n')
+    text = dumps(config, Config())
+    assert text.splitlines() == ["[model]", 'decoder = "complex"', "", "[training]", "lr = 0.5"]
+    assert loads(text) == config

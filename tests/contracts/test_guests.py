@@ -122,6 +122,7 @@ COMMANDS = [
     ("export", "run", "--out", "vectors"),
     ("report", "run", "--out", "page.html"),
     ("train", "--resume", "--out", "run", "--epochs", "3", "--quiet"),
+    ("train", "data", "--from", "run", "--out", "next", "--quiet"),
 ]
 
 

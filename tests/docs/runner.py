@@ -29,7 +29,12 @@ _EPOCHS = re.compile(r"(?<!\w)(epochs(?: |=| = |\": ))\d+")
 _NUMBER = re.compile(r"(?:[<=+−-] ?)?\d[\d,]*\.\d+(?:e[+-]?\d+)?")
 _EPOCH = re.compile(r"epoch \d+(?:, stopped early after \d+)? of \d+")
 # On standard error, and about what was learnt.
-_OF_SHORT_TRAININGS = ("Warning: the model's MRR, ", "Warning: no probabilities: ")
+_OF_SHORT_TRAININGS = (
+    "Warning: the model's MRR, ",
+    "Warning: no probabilities: ",
+    "  neighbours whose probabilities would rise ",
+    "  * MRR of ranking by popularity alone: ",
+)
 # What prints the same everywhere, to the last digit.
 _EXACT = ("dglkgmix data ", "dglkgmix degrees ", "dglkgmix recipes", "cat ", "head ", "ls ")
 ANY = "..."

@@ -100,10 +100,19 @@ COMMANDS = {
     "dglkgmix train SOURCE --out RUN --json": f"{TRAIN} --out again --json",
     "dglkgmix evaluate RUN --json": "evaluate run --json",
     "dglkgmix evaluate RUN --json 2": f"evaluate run --by {' --by '.join(KINDS)} --json",
+    "dglkgmix evaluate RUN --false-triples FILE --json": (
+        "evaluate run --false-triples false.txt --json"
+    ),
     "dglkgmix compare RUN_A RUN_B --json": "compare run run --json",
     "dglkgmix predict RUN --head NAME --relation NAME --json": (
-        "predict run --head a --relation likes --json"
+        "predict run --head a --relation likes --why --json"
     ),
+    "dglkgmix predict RUN --head NAME --relation NAME --tail NAME --json": (
+        "predict run --head a --relation likes --tail d --json"
+    ),
+    "dglkgmix predict RUN --relation NAME --json": "predict run --relation likes --json",
+    "dglkgmix detect-errors RUN --json": "detect-errors run --folds 2 --quiet --json",
+    "dglkgmix neighbours RUN NAME --json": "neighbours run a --json",
     "dglkgmix experiment FILE --dry-run --json": "experiment grid.toml --dry-run --json",
     "dglkgmix tune SOURCE --space FILE --out DIR --json": (
         "tune toy --space space.toml --trials 1 --out search --quiet --json"
@@ -118,6 +127,7 @@ def folder(toy_folder, monkeypatch):
     # The toy has too few validation triples for probabilities of ranked answers.
     monkeypatch.setattr("dglkgmix.evaluation.list_probability.FEWEST", 1)
     Path("grid.toml").write_text(GRID, encoding="utf-8")
+    Path("false.txt").write_text("lone\tlikes\ta\n", encoding="utf-8")
     Path("space.toml").write_text(SPACE, encoding="utf-8")
     printed(f"{TRAIN} --out run --json")
     return toy_folder.parent

@@ -66,6 +66,16 @@ def test_missing_values_are_refused_by_row_and_column(gap: object, column: int) 
             split_columns(X, (3,))
 
 
+@pytest.mark.parametrize(
+    ("bad", "what"), [("", "an empty name"), ("a\ud800", r"'a\\ud800' cannot")]
+)
+def test_names_that_no_graph_can_hold_are_refused_by_row_and_column(bad: str, what: str) -> None:
+    with pytest.raises(DataError, match=rf"row 1, column 1 \(relation\): {what}"):
+        split_columns([["a", "r", "b"], ["é", bad, "b"]], (3,))
+    with pytest.raises(DataError, match=rf"row 1, y \(tail\): {what}"):
+        as_column(["日本", bad])
+
+
 @pytest.mark.parametrize("kind", ["float64", "Int64", "category", "string", "datetime64[ns]"])
 def test_missing_values_in_typed_columns_of_a_frame(kind: str) -> None:
     relations = pd.Series([1, 2, None]).astype("float64" if kind == "float64" else "Int64")

@@ -140,6 +140,18 @@ def test_rank_and_score_follow_each_other(fitted: KGCompleter, triples: Array) -
     assert (fitted.rank(triples[:, :2], triples[:, 2]) == ranks).all()
 
 
+def test_given_facts_agree_with_ranks_and_degrees(fitted: KGCompleter, triples: Array) -> None:
+    found = fitted.predict_triples(triples)
+    sides = [[fact.directions[end] for end in ("tail", "head")] for fact in found]
+    assert [[side.rank for side in pair] for pair in sides] == fitted.rank(triples).tolist()
+    degrees = [[side.degree for side in pair] for pair in sides]
+    assert degrees == fitted.tail_relation_degree(triples).tolist()
+    assert [(fact.head, fact.relation, fact.tail) for fact in found] == list(map(tuple, triples))
+    assert {name for fact in found for name in fact.splits} == {"train", "valid"}
+    with pytest.raises(UnknownNameError, match="'nowhere'"):
+        fitted.predict_triples([["nowhere", "borders", "country 1"]])
+
+
 def test_degrees_of_training_triples(fitted: KGCompleter, triples: Array) -> None:
     degrees = fitted.tail_relation_degree(triples[-1:])  # (country 11, language, language 5)
     assert degrees.shape == (1, 2)
@@ -255,6 +267,27 @@ def test_no_held_out_triples_no_probabilities(triples: Array) -> None:
         fitted.predict_proba(triples[:1])
 
 
+def test_a_warm_start_keeps_vectors_by_name_and_a_plain_fit_draws_them_anew(
+    triples: Array, tmp_path: Path
+) -> None:
+    still = {**SMALL, "lr": 1e-12, "epochs": "auto"}
+    warm = KGCompleter(**still, warm_start=True).fit(triples)
+    queries = [["country 3"], ["continent 1"]]
+    before = warm.transform(queries)
+    more = np.vstack([[["atlantis", "borders", "country 3"]], triples])  # "atlantis" comes first.
+    warm.fit(more)
+    assert warm.classes_[0] == "atlantis"
+    assert np.allclose(warm.transform(queries), before)
+    assert warm.run_.new_entities == {"atlantis"}
+    usual = KGCompleter(**still).fit(more)
+    assert not np.allclose(usual.transform(queries), before)
+    assert warm.run_.config.training.epochs == -(-usual.run_.config.training.epochs // 4)
+    warm.save(tmp_path / "second")
+    again = KGCompleter.from_run(tmp_path / "second")
+    assert np.allclose(again.set_params(warm_start=True).fit(more).transform(queries), before)
+    assert not np.allclose(again.set_params(warm_start=False).fit(more).transform(queries), before)
+
+
 def test_clone_is_unfitted_with_the_same_parameters(fitted: KGCompleter) -> None:
     copy = clone(fitted)
     assert copy.get_params() == fitted.get_params()
@@ -348,3 +381,16 @@ def test_no_triples_have_no_score(fitted: KGCompleter, triples: Array) -> None:
     assert fitted.rank(triples[:0]).shape == (0, 2)
     with pytest.raises(DataError, match="at least one triple"):
         fitted.score(triples[:0])
+
+
+def test_candidates_alone_answer_and_are_ranked(fitted: KGCompleter) -> None:
+    """Training leads by *continent* to three entities."""
+    observed = clone(fitted).set_params(candidates="observed")
+    observed.__dict__ |= {k: v for k, v in vars(fitted).items() if k.endswith("_") or k == "_cache"}
+    asked = [["country 1", "continent"]]
+    best = observed.top_k(asked, 30).tails[0]
+    assert {name for name in best if name is not None} == {f"continent {i}" for i in range(3)}
+    assert observed.predict(asked)[0] in best
+    entities = len(fitted.classes_)
+    assert observed.rank([["country 1", "continent", "country 2"]])[0, 0] == entities - 1
+    assert (observed.rank([["country 1", "continent", "continent 2"]])[0, 0] <= 2).all()

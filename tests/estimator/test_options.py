@@ -26,7 +26,9 @@ def test_every_parameter_is_a_flag_of_train() -> None:
     assert set(DEFAULTS) - set(TRAINING) == {
         "validation",
         "unseen",
+        "warm_start",
         "config",
+        "candidates",
         "verbose",
     }
 

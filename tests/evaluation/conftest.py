@@ -28,6 +28,7 @@ def table_of(kg, ranks, scores=None, split="test"):
             optimistic=ranks.floor().long(),
             pessimistic=ranks.ceil().long(),
             candidates=torch.full((count,), kg.num_entities),
+            missed=torch.zeros(count, dtype=torch.bool),
         ),
     )
 

@@ -44,26 +44,50 @@ class Graph:
         return [(h, r, t) for h, r, t in rows] + [(t, r + self.R, h) for h, r, t in rows]
 
 
-def rank_one(scores, answer, others_known, types=None):
-    """(realistic, optimistic, pessimistic, candidates) of one answer."""
-    greater = equal = rivals = 0
-    for entity, score in enumerate(scores):
-        if entity == answer or entity in others_known:
-            continue
-        if types is not None and types[entity] != types[answer]:
-            continue
-        rivals += 1
-        greater += score > scores[answer]
-        equal += score == scores[answer]
-    return 1 + greater + equal / 2, 1 + greater, 1 + greater + equal, 1 + rivals
+def rank_one(scores, answer, others_known, candidates=None):
+    """(realistic, optimistic, pessimistic, candidates, missed) of one answer."""
+    left = [entity for entity in range(len(scores)) if entity not in others_known - {answer}]
+    if candidates is not None and answer not in candidates:
+        return float(len(left)), len(left), len(left), len(left), True
+    rivals = [e for e in left if e != answer and (candidates is None or e in candidates)]
+    greater = sum(scores[entity] > scores[answer] for entity in rivals)
+    equal = sum(scores[entity] == scores[answer] for entity in rivals)
+    return 1 + greater + equal / 2, 1 + greater, 1 + greater + equal, 1 + len(rivals), False
 
 
-def rank_all(graph, split, score_of, types=None):
-    """One result of ``rank_one`` a query; ``score_of(h, r)`` lists the scores of all entities."""
+def rank_all(graph, split, score_of, candidates=None):
+    """One result of ``rank_one`` a query; ``score_of(h, r)`` lists the scores of all entities.
+
+    ``candidates`` are sets by relation.
+    """
     found = []
     for h, r, t in graph.queries(split):
         others = {t2 for h2, r2, t2 in graph.known if (h2, r2) == (h, r) and t2 != t}
-        found.append(rank_one(score_of(h, r), t, others, types))
+        found.append(rank_one(score_of(h, r), t, others, candidates and candidates[r]))
+    return found
+
+
+def slots(graph):
+    """The slots of each entity: relations of its training triples as their tail."""
+    return [{r for _, r, t in graph.edges if t == entity} for entity in range(graph.E)]
+
+
+def candidates(graph, rule, types=None):
+    """The candidates of each relation, a set each."""
+    everything, own = set(range(graph.E)), slots(graph)
+    found = []
+    for relation in range(2 * graph.R):
+        answers = {t for _, r, t in graph.edges if r == relation}
+        if rule == "all" or not answers:
+            found.append(everything)
+        elif rule == "observed":
+            found.append(answers)
+        elif rule == "typed":
+            theirs = set().union(*(own[t] for t in answers))
+            found.append({e for e in everything if own[e] <= theirs})
+        else:
+            shared = set().union(*(types[t] for t in answers))
+            found.append({e for e in everything if types[e] & shared})
     return found
 
 

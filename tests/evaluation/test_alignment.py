@@ -2,11 +2,15 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import torch
 
 from dglkgmix.errors import DataError
 from dglkgmix.evaluation.alignment import align, triples
+from dglkgmix.evaluation.candidates import Candidates
+from dglkgmix.evaluation.rank_split import rank_split
 from dglkgmix.kg.graph import KnowledgeGraph
 from tests.evaluation.conftest import table_of
+from tests.evaluation.stand_ins import TableScorer
 
 
 @pytest.fixture
@@ -53,6 +57,13 @@ def test_other_training_triples_are_refused(toy_rows, make_ranks, table):
     other = make_ranks(KnowledgeGraph.from_names(*toy_rows.values()), [1, 2, 3, 4])
     with pytest.raises(DataError, match=r"come from different data: \w+ of"):
         align([table, other])
+
+
+def test_other_candidates_are_refused(toy, table):
+    scorer = TableScorer(torch.zeros(6, 5, 5))
+    other = rank_split(scorer, toy, "test", candidates=Candidates.of(toy, "typed"))
+    with pytest.raises(DataError, match=r"x and y .*'all' and 'typed'.* --candidates"):
+        align([table, other], ["x", "y"])
 
 
 def test_duplicate_rows_pair_up_in_their_order():

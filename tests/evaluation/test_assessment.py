@@ -29,8 +29,7 @@ def case():
 def test_fitted_on_validation_and_applied_to_test(case):
     kg, scorer, tables = case
     platt = fit_calibration(scorer, kg, tables["valid"], seed=3)
-    seen = {"seed": 3, "known": kg.steering_index}
-    valid = labelled_scores(scorer, kg, "valid", tables["valid"], **seen)
+    valid = labelled_scores(scorer, kg, "valid", tables["valid"], seed=3)
     assert platt == fit_platt(valid.scores, valid.labels)
     found = assess_calibration(
         scorer, kg, "test", tables["test"], platt=platt, bins=DegreeBins(), seed=4

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from dglkgmix.errors import DataError, UnknownNameError
-from dglkgmix.evaluation.foreign import count_candidates, read_ranks
+from dglkgmix.evaluation.foreign import read_ranks
 from dglkgmix.evaluation.queries import evaluation_queries
 from dglkgmix.evaluation.rank_table import RankTable
 from dglkgmix.evaluation.ranking import rank
@@ -162,22 +162,3 @@ def test_ranks_beyond_the_candidates_raise_a_doubt(write, toy, caplog, rank, dou
     assert read_ranks(write(lines), toy, "test")["rank"].tolist() == [1, 1, 2.5, rank]
     assert len(caplog.messages) == doubts
     assert all("(?, knows, c): 5 of 3" in message for message in caplog.messages)
-
-
-def test_candidates_are_counted_per_node_type():
-    kg = KnowledgeGraph.from_arrays([(0, 0, 1), (0, 0, 2)], None, [(0, 0, 3)], entities=6)
-    queries = evaluation_queries(kg, "test")
-    assert count_candidates(queries, kg).tolist() == [4, 6]
-    typed = KnowledgeGraph(
-        kg.entities,
-        kg.relations,
-        kg.train,
-        None,
-        kg.test,
-        node_types=torch.tensor([0, 1, 1, 1, 1, 0]),
-        node_type_names=("a", "b"),
-    )
-    assert count_candidates(queries, typed).tolist() == [2, 2]
-    zeros = TableScorer(torch.zeros(2, 6, 6))
-    found = rank(zeros, queries, typed.known_index, candidates=typed.node_types)
-    assert found.candidates.tolist() == [2, 2]

@@ -14,35 +14,29 @@ KNOWN = TripleIndex.build(torch.tensor([[0, 0, 4], [0, 0, 1], [0, 0, 2], [1, 0, 
 SCORES = torch.tensor([[0.0, 1, 2, 3, 4], [5, 5, 5, 5, 5], [0, 0, 0, 0, 0]])
 
 
-def count(types=None):
+def count():
     heads = torch.tensor([0, 0, 1, 2])
     answers = torch.tensor([2, 3, 1, 0])
     zero = torch.zeros(4, dtype=torch.long)
     pairs = Pairs.group(EvalQueries(heads, zero, answers, zero, torch.arange(4)))
     assert pairs.queries.tolist() == [0, 1, 2, 3]
-    known = KnownAnswers(KNOWN, pairs, answers, types)
+    known = KnownAnswers(KNOWN, pairs)
     return [column.tolist() for column in known.count(SCORES, 0, torch.tensor([2.0, 3, 5, 0]))]
 
 
 def test_known_answers_are_compared_with_each_answer_of_their_query():
-    above, at_least, all_ = count()
+    above, at_least = count()
     assert above == [1, 1, 0, 0]  # 4 scores above 2 and above 3
     assert at_least == [2, 1, 1, 0]  # 2 itself is known and ties with itself
-    assert all_ == [3, 3, 1, 0]
-
-
-def test_known_answers_of_another_type_do_not_count():
-    types = torch.tensor([0, 0, 1, 0, 1])  # answers 2, 3, 1, 0 are of types 1, 0, 0, 0
-    assert count(types) == [[1, 0, 0, 0], [2, 0, 1, 0], [2, 1, 1, 0]]
 
 
 def test_a_slice_of_the_entities_holds_its_own_known_answers():
     heads, zero = torch.tensor([0]), torch.zeros(1, dtype=torch.long)
     answers = torch.tensor([3])
     pairs = Pairs.group(EvalQueries(heads, zero, answers, zero, zero))
-    known = KnownAnswers(KNOWN, pairs, answers, None)
+    known = KnownAnswers(KNOWN, pairs)
     found = known.count(SCORES[:1, 2:4], 2, torch.tensor([1.5]))
-    assert [column.tolist() for column in found] == [[1], [1], [1]]  # entity 2 alone
+    assert [column.tolist() for column in found] == [[1], [1]]  # entity 2 alone
 
 
 RUNS = st.lists(

@@ -41,12 +41,12 @@ def test_figures_by_hand(answers):
 def test_groups_by_hand(answers, toy):
     found = answers.account(DegreeBins())
     assert list(found) == ["overall", "bands", "bins"]
-    assert len(found["bands"]) == 15
+    assert len(found["bands"]) == 10
     assert {name for name, part in found["bands"].items() if part["answers"]} == {
-        *("0.40-0.47", "0.80-0.87", "0.93-1.00")
+        *("0.4-0.5", "0.8-0.9", "0.9-1.0")
     }
-    assert found["bands"]["0.40-0.47"]["precision@10"] == 0.5
-    assert found["bands"]["0.40-0.47"]["precision@1"] is None
+    assert found["bands"]["0.4-0.5"]["precision@10"] == 0.5
+    assert found["bands"]["0.4-0.5"]["precision@1"] is None
     assert {name: part["answers"] for name, part in found["bins"].items()} == {
         "zero": 2,
         "low": 1,
@@ -63,7 +63,7 @@ def test_groups_by_hand(answers, toy):
 
 
 def test_bands_of_equal_width():
-    assert bands(np.array([0, 1 / 15 - 1e-9, 1 / 15 + 1e-9, 0.999, 1.0])).tolist() == [
+    assert bands(np.array([0, 1 / 15 - 1e-9, 1 / 15 + 1e-9, 0.999, 1.0]), 15).tolist() == [
         *(0, 0, 1, 14, 14)
     ]
 

@@ -10,6 +10,7 @@ from sklearn.isotonic import isotonic_regression
 from sklearn.linear_model import LogisticRegression
 
 from dglkgmix.evaluation import list_probability
+from dglkgmix.evaluation.candidates import Candidates
 from dglkgmix.evaluation.list_probability import (
     FEATURES,
     FEWEST,
@@ -20,6 +21,7 @@ from dglkgmix.evaluation.list_probability import (
     features,
     fit_list_probability,
     fit_on_validation,
+    repeat_shares,
 )
 from dglkgmix.evaluation.shortlist import Shortlists
 from dglkgmix.kg.graph import KnowledgeGraph
@@ -201,8 +203,78 @@ def test_entities_off_the_list_have_none(toy_rows, monkeypatch):
         scores[0, kg.entities.id(name)] = score
     fitted = ListProbability(0.0, (1.0, *(0.0,) * (len(FEATURES) - 1)), {})
     head, relation = torch.tensor([kg.entities.id("b")]), torch.tensor([kg.relations.id("likes")])
-    found = fitted.of_entities(kg, head, relation, scores)[0]
+    found = fitted.of_entities(kg, head, relation, scores, candidates=Candidates.of(kg))[0]
     by_name = {name: found[kg.entities.id(name)] for name in wanted}
     assert by_name["d"] == pytest.approx(plain.sigmoid(2.0))
     assert by_name["lone"] == pytest.approx(plain.sigmoid(1.0))
     assert np.isnan([by_name["a"], by_name["c"], by_name["b"]]).all()
+
+
+def functional_graph(again=()):
+    """30 towns lie in one country each (functional); validation has more countries for some."""
+    rows = [(town, 0, 30 + town % 3) for town in range(30)]
+    return KnowledgeGraph.from_arrays(rows, [*again, (5, 0, 35 - 3)], entities=33, relations=1)
+
+
+@pytest.mark.parametrize(
+    ("again", "count"),
+    [
+        ((), 0),  # (5, 0, 32) is a training fact: no other one
+        (((0, 0, 31), (1, 0, 30), (1, 0, 32)), 2),  # two queries with another
+    ],
+)
+def test_how_often_a_query_has_another_answer(again, count):
+    """Of 30 queries for tails; and of three for heads, of which validation has more for all but one
+    of those that it names. Each relation is the only one of its kind: pooled with itself.
+    """
+    kg = functional_graph(again)
+    found = repeat_shares(kg, torch.tensor([True, False]))
+    heads = len({tail for _, _, tail in again})
+    expected = [
+        (hits + 20 * (hits + 0.5) / (queries + 1)) / (queries + 20)
+        for hits, queries in ((count, 30), (heads, 3))
+    ]
+    assert [found[0], found[1]] == pytest.approx(expected)
+
+
+def test_a_query_with_its_one_answer_takes_that_share_of_its_probability():
+    kg = functional_graph()
+    weights = (0.0,) * len(FEATURES)
+    fitted = ListProbability(0.0, weights, {}, {0: 0.02, 1: 0.5}, one_tail=(0,), one_head=(1,))
+    heads, scores = torch.tensor([0, 31]), torch.zeros(2, 33)
+    relations = torch.zeros(2, dtype=torch.long)
+    found = fitted.of_entities(kg, heads, relations, scores, candidates=Candidates.of(kg))
+    assert np.nanmax(found, axis=1) == pytest.approx([0.5 * 0.02, 0.5])
+    assert [fitted.another(relation) for relation in (0, 1, 2)] == [None, 0.5, None]
+    assert ListProbability.from_dict(fitted.to_dict()) == fitted
+
+
+@pytest.mark.parametrize("one_head", [(), (0,)])
+def test_an_answer_whose_one_head_is_known_stands_behind_those_without(one_head):
+    """Four places, the last one empty: degrees 3, 1 and 0, log odds −2, −1 and 2, which rise.
+
+    By a relation of one head the third place is the first, and the others share their mean.
+    """
+    lists = Shortlists(
+        relations=np.array([0]),
+        known=np.array([0]),
+        entities=np.arange(4)[None],
+        scores=np.array([[2.0, 1, -2, -np.inf]]),
+        degrees=np.array([[3, 1, 0, 0]]),
+    )
+    weights = tuple(-float(name == "score") for name in FEATURES)
+    found = ListProbability(0.0, weights, {}, one_head=one_head).of(lists)[0]
+    first, second, third = (plain.sigmoid(x) for x in (-2.0, -1.0, 2.0))
+    mean, rest = (first + second + third) / 3, (first + second) / 2
+    expected = [rest, rest, third] if one_head else [mean] * 3
+    assert found[:3] == pytest.approx(expected)
+    assert np.isnan(found[3])
+
+
+def test_a_fit_knows_relations_of_one_tail_and_of_one_head(monkeypatch):
+    """A town lies in one country: asked for towns, an answer has one head."""
+    monkeypatch.setattr(list_probability, "FEWEST", 1)
+    kg = functional_graph([(0, 0, 31)])
+    fitted = fit_on_validation(TableScorer(torch.zeros(2, 33, 33)), kg)
+    assert (fitted.one_tail, fitted.one_head) == ((0,), (1,))
+    assert fitted.repeats == repeat_shares(kg, torch.tensor([True, False]))

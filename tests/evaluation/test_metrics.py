@@ -72,6 +72,11 @@ def test_every_grouping_is_that_of_plain_loops(case):
     for name, group in metrics.by_relation(table).items():
         members = [i for i in everything if f"r{queries[i][1] % graph.R}" == name]
         same(group, expected_of(graph, ranks, members))
+    members = [i for i in everything if 0 in (queries[i][0], queries[i][2])]
+    found = metrics.by_age(table, {"e0"})
+    same(found["new"], expected_of(graph, ranks, members) if members else EMPTY)
+    others = [i for i in everything if i not in members]
+    same(found["old"], expected_of(graph, ranks, others) if others else EMPTY)
 
 
 @given(case=ranked())

@@ -3,7 +3,7 @@ from __future__ import annotations
 import torch
 from hypothesis import given, settings
 
-from dglkgmix.evaluation.popularity import PopularityScorer
+from dglkgmix.evaluation.popularity import PopularityScorer, better_bins
 from tests.evaluation.graphs import graphs, library
 
 
@@ -22,3 +22,9 @@ def test_an_answer_never_seen_ties_with_all_others_never_seen(toy):
     query = scorer.query(torch.tensor([0]), torch.tensor([toy.relations.id("only_valid")]))
     assert scorer.scores(query, 0, 5).tolist() == [[0.0] * 5]
     assert scorer.gather(query, torch.tensor([[4, 0]])).tolist() == [[0.0, 0.0]]
+
+
+def test_bins_where_popularity_is_better() -> None:
+    popular = {name: {"queries": 2, "mrr": mrr} for name, mrr in (("zero", 0.1), ("low", 0.4))}
+    own = {"zero": {"mrr": 0.1}, "low": {"mrr": 0.3}, "high": {"mrr": None}}
+    assert better_bins(popular | {"high": {"queries": 0, "mrr": None}}, own) == {"low": 0.4}

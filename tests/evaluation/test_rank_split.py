@@ -23,6 +23,24 @@ def test_both_queries_of_each_row_by_hand(block: int | None) -> None:
     assert list(table["candidates"]) == [3, 3]
 
 
+def test_validation_ranks_do_not_depend_on_test_triples() -> None:
+    """Case 64: popularity puts b, then c, before d; as a known answer b would leave."""
+    facts = {
+        "train": [("a", "r", "b"), ("d", "r", "b"), ("a", "r", "c")],
+        "valid": [("d", "r", "d")],
+    }
+    tables = [
+        rank_split(PopularityScorer(kg), kg, "valid")
+        for kg in (
+            KnowledgeGraph.from_names(**facts, test=test)  # type: ignore[arg-type]
+            for test in ([("c", "r", "c")], [("d", "r", "c")])
+        )
+    ]
+    # (d, r, ?): b is known and leaves; c stays, also where it is a test triple; a ties with d.
+    assert [list(table["rank"]) for table in tables] == [[2.5, 2.0]] * 2
+    assert [list(table["candidates"]) for table in tables] == [[3, 4]] * 2
+
+
 def test_a_block_of_nothing_is_refused() -> None:
     with pytest.raises(ConfigError, match="block"):
         rank_split(PopularityScorer(KG), KG, "test", 0)

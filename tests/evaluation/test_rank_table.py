@@ -27,6 +27,7 @@ COLUMNS = [
     "tail_in",
     "tail_out",
     "tail_relation",
+    "missed",
 ]
 
 
@@ -54,8 +55,17 @@ def test_names_are_the_original_triple_s_and_degrees_the_query_s(graph):
 def test_there_and_back_through_parquet(toy, make_ranks):
     table = make_ranks(toy, [1, 2.5, 3, 4], scores=[0.1, -2, 3e30, 0])
     back = RankTable.from_bytes(table.to_bytes())
-    assert back.table.equals(table.table)
+    assert back.table.equals(table.table, check_metadata=True)
+    assert back.rule == back.select(np.array([2])).rule == "all"
     assert back["score"].dtype == np.float32
+
+
+def test_a_file_without_word_of_candidates_missed_none(toy, make_ranks):
+    """As 0.1.0 wrote it."""
+    table = make_ranks(toy, [1, 2, 3, 4]).table.drop_columns(["missed"])
+    back = RankTable.from_bytes(RankTable(table.replace_schema_metadata()).to_bytes())
+    assert back.rule is None
+    assert back["missed"].tolist() == [False] * 4
 
 
 def test_only_names_in_use_are_stored(toy, make_ranks):

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from dglkgmix.errors import ConfigError, NumericError
 from dglkgmix.evaluation import ranking
+from dglkgmix.evaluation.candidates import Candidates
 from dglkgmix.evaluation.queries import evaluation_queries
 from dglkgmix.evaluation.ranking import rank
 from dglkgmix.kg.graph import KnowledgeGraph
@@ -30,15 +31,17 @@ def test_every_rank_is_that_of_plain_loops(graph, data):
     seed = data.draw(st.integers(0, 10_000))
     # Three values only: most scores tie with others.
     table = np.random.default_rng(seed).integers(-1, 2, (2 * graph.R, graph.E, graph.E))
-    types = data.draw(st.none() | st.lists(st.integers(0, 2), min_size=graph.E, max_size=graph.E))
+    rule = data.draw(st.sampled_from(["all", "observed", "typed"]))
+    kg = library(graph)
     found = ranked(
-        library(graph),
+        kg,
         TableScorer(table),
         block=data.draw(st.sampled_from([1, 2, 7, 1000, 2**24])),
-        candidates=None if types is None else torch.tensor(types),
+        candidates=None if rule == "all" else Candidates.of(kg, rule),
     )
-    expected = plain.rank_all(graph, "test", lambda h, r: table[r, h].tolist(), types)
-    columns = (found.rank, found.optimistic, found.pessimistic, found.candidates)
+    allowed = plain.candidates(graph, rule)
+    expected = plain.rank_all(graph, "test", lambda h, r: table[r, h].tolist(), allowed)
+    columns = (found.rank, found.optimistic, found.pessimistic, found.candidates, found.missed)
     assert list(zip(*(column.tolist() for column in columns), strict=True)) == expected
     assert found.score.tolist() == [table[r, h, t] for h, r, t in graph.queries("test")]
 

@@ -24,3 +24,7 @@ def test_one_seed_has_no_spread():
 def test_what_any_seed_lacks_is_lacking():
     found = over_seeds([{"a": None, "b": {"c": 1}}, {"a": 1, "b": None}])
     assert found == {"a": None, "b": None}
+
+
+def test_a_text_that_all_share_stays():
+    assert over_seeds([{"a": "x", "b": "x"}, {"a": "x", "b": "y"}]) == {"a": "x", "b": None}

@@ -5,9 +5,9 @@ import pytest
 import torch
 
 from dglkgmix.evaluation import shortlist
-from dglkgmix.evaluation.shortlist import candidates, read_shortlists, shortlists
+from dglkgmix.evaluation.candidates import Candidates
+from dglkgmix.evaluation.shortlist import read_shortlists, shortlists
 from dglkgmix.kg.graph import KnowledgeGraph
-from dglkgmix.kg.vocabulary import Vocabulary
 from tests.evaluation.stand_ins import TableScorer
 
 
@@ -28,7 +28,8 @@ def test_the_best_candidates_with_what_is_known_of_them(toy, scorer):
     """Training has b and c for (a, likes): a, d and lone are left, and d and lone tie."""
     head = torch.tensor([toy.entities.id("a")])
     relation = torch.tensor([toy.relations.id("likes")])
-    found = shortlists(toy, toy.train_index, head, relation, scorer.query(head, relation))
+    asked = toy, toy.train_index, head, relation, scorer.query(head, relation)
+    found = shortlists(*asked, candidates=Candidates.of(toy))
     order = sorted(("d", "lone"), key=toy.entities.id)
     assert names(toy, found.entities[0, :3]) == [*order, "a"]
     assert found.scores[0].tolist() == [2, 2, 0, -np.inf, -np.inf]
@@ -44,7 +45,7 @@ def test_degrees_and_places_of_a_shorter_list(toy, scorer, monkeypatch):
     scores = torch.zeros(1, 5)
     scores[0, toy.entities.id("c")] = 1
     likes = torch.full_like(relation, toy.relations.id("likes"))
-    found = shortlists(toy, nothing, head, likes, scores)
+    found = shortlists(toy, nothing, head, likes, scores, candidates=Candidates.of(toy))
     assert names(toy, found.entities[0])[0] == "c"
     assert found.entities.shape == (1, 2)
     assert found.degrees[0, 0] == 2  # a and b like c
@@ -78,17 +79,15 @@ def test_test_lists_leave_validation_facts_out(toy_rows):
     assert names(kg, lists.entities[row, true[row]]) == ["d"]
 
 
-def test_candidates_are_of_a_type_that_the_relation_leads_to():
-    """r leads to entity 1 of type 0 in training, s to nothing: all are its candidates."""
-    kg = KnowledgeGraph(
-        Vocabulary(["x", "y", "z"], "entity"),
-        Vocabulary(["r", "s"], "relation"),
-        torch.tensor([[0, 0, 1]]),
-        node_types=torch.tensor([0, 0, 1]),
-        node_type_names=("person", "town"),
-    )
-    found = candidates(kg, torch.tensor([0, 1, 0]))
-    assert found.tolist() == [[True, True, False], [True] * 3, [True, True, False]]
+def test_candidates_alone_are_listed(toy, scorer):
+    """Of (a, likes, ?) among the tails of likes in training, b and c: both are known."""
+    head, relation = torch.tensor([toy.entities.id("a")]), torch.tensor([toy.relations.id("likes")])
+    asked = toy, toy.train_index, head, relation, scorer.query(head, relation)
+    found = shortlists(*asked, candidates=Candidates.of(toy, "observed"))
+    assert not found.filled.any()
+    (lists, _) = read_shortlists(scorer, toy, "valid", Candidates.of(toy, "observed"))
+    (row,) = (lists.relations == relation.item()).nonzero()[0]
+    assert names(toy, lists.entities[row, lists.filled[row]]) == ["b"]  # (b, likes): c is known
 
 
 @pytest.mark.parametrize("count", [1, 3, 7, 12])

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import csv
 import json
+from urllib.parse import unquote
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -8,8 +10,9 @@ import pytest
 import torch
 
 from dglkgmix.config import ModelConfig
-from dglkgmix.errors import ConfigError, NumericError, StorageError
-from dglkgmix.evaluation.vectors import export_vectors
+from dglkgmix.errors import ConfigError, DataError, NumericError, StorageError
+from dglkgmix.evaluation.vectors import FORMATS, export_vectors
+from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.models.link_predictor import LinkPredictor
 from tests.evaluation.test_scorer import model
 
@@ -53,6 +56,79 @@ def test_an_encoder_s_vectors_are_those_that_the_decoder_reads(toy, tmp_path):
     assert (tmp_path / "bias.npy").exists()
 
 
+WILD = ["=a b", "50% c", "d\u2028", "'", '"e", f']
+
+
+@pytest.fixture
+def wild():
+    """Names that the formats must keep, and a model with a bias."""
+    kg = KnowledgeGraph.from_names([(WILD[i], "r s", WILD[i + 1]) for i in range(4)] * 2)
+    built = model(kg)
+    with torch.no_grad():
+        built.encoder.entity_table[0, :3] = torch.tensor([1e-9, -(1 / 3), 123456.789])
+    return kg, built
+
+
+def test_csv_holds_the_columns_of_parquet(wild, tmp_path):
+    kg, built = wild
+    export_vectors(built, kg, tmp_path, "csv")
+    with (tmp_path / "entities.csv").open(newline="", encoding="utf-8") as file:
+        head, *rows = csv.reader(file)
+    assert head == ["name", "bias", *(f"v{i}" for i in range(8))]
+    assert [row[0] for row in rows] == ["'=a b", *WILD[1:]]  # as predict writes formulas
+    numbers = np.array([row[1:] for row in rows], np.float32)
+    assert numbers[:, 0].tolist() == built.bias.tolist()
+    assert numbers[:, 1:].tolist() == built.encoder.entity_table.tolist()
+    with (tmp_path / "relations.csv").open(newline="", encoding="utf-8") as file:
+        rows = list(csv.reader(file))
+    assert [row[:2] for row in rows] == [
+        ["name", "reciprocal"],
+        ["r s", "False"],
+        ["r s", "True"],
+    ]
+
+
+def test_word2vec_text_is_read_as_gensim_reads_it(wild, tmp_path):
+    kg, built = wild
+    paths = export_vectors(built, kg, tmp_path, "word2vec")
+    tables = [built.encoder.entity_table, *built.encoder.relation_table.split(1)]
+    names = [WILD, ["r s"], ["r s"]]
+    assert [path.name for path in paths] == ["entities.txt", "relations.txt", "reciprocals.txt"]
+    for path, table, own in zip(paths, tables, names, strict=True):
+        # KeyedVectors: a line of counts, then fields apart by one space, lines by a line feed.
+        head, *lines = path.read_bytes().decode().removesuffix("\n").split("\n")
+        assert head == f"{len(own)} 8"
+        fields = [line.rstrip().split(" ") for line in lines]
+        assert [unquote(row[0]) for row in fields] == own
+        assert np.array([row[1:] for row in fields], np.float32).tolist() == table.tolist()
+    assert "=a%20b" in paths[0].read_text(encoding="utf-8")
+
+
+def test_the_projector_gets_vectors_and_metadata_with_degrees(wild, tmp_path):
+    kg, built = wild
+    export_vectors(built, kg, tmp_path, "projector")
+    vectors = [row.split("\t") for row in lines_of(tmp_path / "entities_vectors.tsv")]
+    assert np.array(vectors, np.float32).tolist() == built.encoder.entity_table.tolist()
+    assert [row.split("\t") for row in lines_of(tmp_path / "entities_metadata.tsv")] == [
+        ["name", "degree", "bin"],
+        *([name, degree, "low"] for name, degree in zip(WILD, "12221", strict=True)),
+    ]
+    assert [row.split("\t") for row in lines_of(tmp_path / "relations_metadata.tsv")] == [
+        ["name", "reciprocal", "degree", "bin"],
+        ["r s", "False", "4", "low"],
+        ["r s", "True", "4", "low"],
+    ]
+    assert len(lines_of(tmp_path / "relations_vectors.tsv")) == 2
+    tabbed = KnowledgeGraph.from_names([("a\tb", "r", "c")] * 2)
+    with pytest.raises(DataError, match=r"'a\\tb' holds a tab, .*: export to Parquet"):
+        export_vectors(model(tabbed), tabbed, tmp_path / "new", "projector")
+    assert not (tmp_path / "new").exists()
+
+
+def lines_of(path):
+    return path.read_bytes().decode().removesuffix("\n").split("\n")
+
+
 def test_nothing_is_replaced_unasked(toy, tmp_path):
     (tmp_path / "entities.parquet").write_text("mine")
     with pytest.raises(ConfigError, match=r"entities\.parquet: exists"):
@@ -62,14 +138,14 @@ def test_nothing_is_replaced_unasked(toy, tmp_path):
 
 
 def test_formats_and_folders_that_cannot_be(toy, tmp_path):
-    with pytest.raises(ConfigError, match="'csv'"):
-        export_vectors(model(toy), toy, tmp_path, "csv")
+    with pytest.raises(ConfigError, match="'pickle'"):
+        export_vectors(model(toy), toy, tmp_path, "pickle")
     (tmp_path / "file").write_text("")
     with pytest.raises(StorageError, match="cannot be made"):
         export_vectors(model(toy), toy, tmp_path / "file" / "inner")
 
 
-@pytest.mark.parametrize("form", ["parquet", "npy"])
+@pytest.mark.parametrize("form", FORMATS)
 @pytest.mark.parametrize(
     ("table", "row", "name"), [("entity", 1, "entity"), ("relation", 4, "relation")]
 )

@@ -20,26 +20,31 @@ def test_blocks_are_a_block_diagonal_matrix():
     torch.testing.assert_close(product, torch.cat([values[:2] @ dense[0], values[2:] @ dense[1]]))
 
 
-# Lengths that a run has alone, that a few share, and that many share.
-SIZES = [2, 0, 3, *[1, 2] * 8, 3, 5]
+# Most are short, with long ones between; few are, and lengths that one run has alone or many share.
+SIZES = [[2, 0, 3, 19, *[1, 2] * 4, 16, 17, 5], [1, 18, 0, *[17, 20] * 8, 17, 3, 0]]
 
 
+@pytest.mark.parametrize("sizes", SIZES)
 @pytest.mark.parametrize("blocks", [1, 2])
-def test_runs_of_any_length_one_by_one(blocks):
-    rows, dim = sum(SIZES), 2 * blocks
+def test_runs_of_any_length_one_by_one(blocks, sizes):
+    rows, dim = sum(sizes), 2 * blocks
     values = torch.randn(rows, dim, dtype=torch.float64)
-    matrices = torch.randn(len(SIZES), blocks, 2, 3, dtype=torch.float64)
-    product = segment_product(values, matrices, SIZES)
+    matrices = torch.randn(len(sizes), blocks, 2, 3, dtype=torch.float64)
+
+    product = segment_product(values, matrices, sizes)
+
     dense = [torch.block_diag(*matrix) for matrix in matrices]
-    parts = [part @ own for part, own in zip(values.split(SIZES), dense, strict=True)]
+    parts = [part @ own for part, own in zip(values.split(sizes), dense, strict=True)]
     torch.testing.assert_close(product, torch.cat(parts))
 
 
-def test_gradients():
-    values = torch.randn(sum(SIZES), 4, dtype=torch.float64, requires_grad=True)
-    matrices = torch.randn(len(SIZES), 2, 2, 3, dtype=torch.float64, requires_grad=True)
+@pytest.mark.parametrize("sizes", SIZES)
+def test_gradients(sizes):
+    values = torch.randn(sum(sizes), 4, dtype=torch.float64, requires_grad=True)
+    matrices = torch.randn(len(sizes), 2, 2, 3, dtype=torch.float64, requires_grad=True)
+
     assert torch.autograd.gradcheck(
-        lambda v, m: segment_product(v, m, SIZES), (values, matrices), fast_mode=True
+        lambda v, m: segment_product(v, m, sizes), (values, matrices), fast_mode=True
     )
 
 

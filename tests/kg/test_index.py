@@ -30,6 +30,15 @@ def test_tails_of_a_batch_with_absent_and_repeated_queries(index):
     assert tails.tolist() == [0, 2, 3, 1, 0, 2, 3]
 
 
+def test_triples_of_a_batch_of_heads(index):
+    rows, relations, tails = index.triples_of([2, 3, 0])
+    assert list(zip(*(x.tolist() for x in (rows, relations, tails)), strict=True)) == [
+        *((0, 0, 1), (2, 0, 2), (2, 1, 0), (2, 1, 2), (2, 1, 3)),
+    ]
+    with pytest.raises(OutOfRangeError):
+        index.triples_of([4])
+
+
 def test_contains_agrees_with_a_set(index):
     h, r, t = torch.meshgrid(torch.arange(4), torch.arange(2), torch.arange(4), indexing="ij")
     expected = torch.zeros(4, 2, 4, dtype=torch.bool)
@@ -55,6 +64,7 @@ def test_without_triples():
     assert len(empty) == 0
     assert empty.indptr.tolist() == [0]
     assert empty.tails_of([1], [1])[1].tolist() == []
+    assert [x.tolist() for x in empty.triples_of([1])] == [[], [], []]
     assert empty.contains([1], [1], [1]).tolist() == [False]
 
 

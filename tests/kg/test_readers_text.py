@@ -52,7 +52,10 @@ def test_names_to_the_letter(text, rows):
         (b"a\tr\tb\n\nc\t\xff\td\n", "f:3: invalid UTF-8 (byte 0xff)"),
         (b"a\tr\xc3\tb\n", "f:1: invalid UTF-8 (byte 0xc3)"),
         (b"a\tr\tb\xe2\x80", "f:1: invalid UTF-8 (byte 0xe2)"),
-        (b"a\tr\nb\tr\t\xff\n", "f:1: expected 3 tab-separated fields, found 2"),
+        (
+            b"a\tr\nb\tr\t\xff\nc\n",
+            "f:1: expected 3 tab-separated fields, found 2\n  f:2: invalid UTF-8 (byte 0xff)",
+        ),
         (
             b"\xff\xfea\x00\t\x00",
             "f:1: invalid UTF-8 (this looks like UTF-16): convert it to UTF-8",
@@ -184,3 +187,35 @@ def is_table_or_data_error(text, dialect, header):
     except DataError as error:
         return str(error).startswith("f:")
     return all(len(row) == 3 and all(row) for row in rows)
+
+
+def test_the_first_bad_rows_are_named_and_all_counted() -> None:
+    text = "a\tr\tb\n" + "a\tr\n" * 3 + "a\t\tb\n" + "x\n" * 4
+    with pytest.raises(DataError) as error:
+        read(text)
+    assert str(error.value).splitlines() == [
+        "f:2: expected 3 tab-separated fields, found 2",
+        "  f:3: expected 3 tab-separated fields, found 2",
+        "  f:4: expected 3 tab-separated fields, found 2",
+        "  f:5: the relation is empty",
+        "  f:6: expected 3 tab-separated fields, found 1",
+        "  and 3 more bad rows",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("row", "options", "warned"),
+    [
+        ("head\trelation\ttail", {}, True),
+        ("Subject\tPredicate\tObject", {}, True),
+        ("source\ttype\ttarget", {}, True),
+        ("target\ttype\tsource", {"columns": ("tail", "relation", "head")}, True),
+        ("head\trelation\ttail", {"header": True}, False),
+        ("head\tpart of\ttail", {}, False),
+    ],
+)
+def test_a_first_row_of_names_of_columns_is_told(
+    row: str, options: dict[str, object], warned: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    read(f"{row}\nhead\trelation\ttail\n", **options)
+    assert [message.startswith("f:1: ") for message in caplog.messages] == [True] * warned

@@ -1,6 +1,7 @@
 import bz2
 import gzip
 import logging
+import re
 from pathlib import Path
 
 import pytest
@@ -59,6 +60,33 @@ def test_a_file_for_train_that_is_not_read_is_named(tmp_path):
         load(tmp_path)
     (tmp_path / "train.txt.bz2").write_bytes(bz2.compress(b"a\tr\tb\n"))
     assert load(tmp_path).train.tolist() == [[0, 0, 1]]
+
+
+@pytest.mark.parametrize(
+    ("name", "split"),
+    [
+        ("valid.zip", "valid"),
+        ("dev.tsv.7z", "valid"),
+        ("test.TSV.lz4", "test"),
+        ("TEST.tsv", "test"),
+    ],
+)
+def test_a_held_out_file_that_is_not_read_is_named(tmp_path, name, split):
+    (tmp_path / "train.tsv").write_text("a\tr\tb\n")
+    (tmp_path / "test_of_mine.md").touch()
+    load(tmp_path)
+    (tmp_path / name).touch()
+    with pytest.raises(DataError, match=rf"no file for {split} .*; {re.escape(name)} cannot be re"):
+        load(tmp_path)
+
+
+def test_a_folder_with_the_name_of_a_split_is_named(tmp_path):
+    (tmp_path / "train.tsv").write_text("a\tr\tb\n")
+    (tmp_path / "valid.tsv").mkdir()
+    with pytest.raises(DataError, match=r"no file for valid .*; valid\.tsv cannot be read"):
+        load(tmp_path)
+    (tmp_path / "valid.txt").write_text("b\tr\ta\n")
+    assert len(load(tmp_path).valid) == 1
 
 
 def test_one_file_is_split(tmp_path):

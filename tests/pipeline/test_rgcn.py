@@ -104,6 +104,37 @@ def test_a_block_whose_targets_are_not_its_first_sources_is_refused():
         module(numberless)([numberless], {"a": torch.ones(2, D).double()})
 
 
+@pytest.mark.parametrize("missing", [("disease", 0), ("gene", 1)])
+def test_a_block_whose_edges_reach_nodes_that_are_no_targets_is_refused(missing):
+    """DGL makes such a block without a word, and gives these edges numbers of no node."""
+    graph, given = two_way(), features()
+    seeds = {
+        name: torch.tensor([node for node in range(size) if (name, node) != missing])
+        for name, size in SIZES.items()
+    }
+    block = dgl.to_block(graph, seeds)
+    reached = sum(
+        graph.edges(etype=etype)[1].tolist().count(missing[1])
+        for etype in graph.canonical_etypes
+        if etype[2] == missing[0]
+    )
+    inputs = {name: given[name][block.srcnodes[name].data["_ID"]] for name in block.srctypes}
+
+    assert reached
+    with pytest.raises(DataError, match=rf"{reached} of \d+ edges reach nodes .*dgl\.in_subgraph"):
+        module(graph)([block], inputs)
+
+
+def test_edge_types_are_read_at_once(monkeypatch):
+    """Case 68: reading them one by one costs more than the layer where each has few edges."""
+    graph, given = medical(), features()
+    rgcn = module(graph)
+    expected = rgcn(graph, given)
+    monkeypatch.delattr(type(graph), "all_edges")
+
+    assert set(rgcn(graph, given)) == set(expected)
+
+
 def test_what_is_refused():
     graph, given = medical(), features()
     rgcn = module(graph, layers=2)

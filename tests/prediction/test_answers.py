@@ -1,9 +1,12 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 import torch
 
 from dglkgmix.errors import ConfigError, NumericError, UnknownNameError
+from dglkgmix.evaluation.candidates import Candidates
 from dglkgmix.evaluation.list_probability import FEATURES, ListProbability
 from dglkgmix.evaluation.platt import sigmoid
 from dglkgmix.kg.degrees import DegreeBins
@@ -171,3 +174,37 @@ def test_only_types_that_the_relation_leads_to(toy, scorer):
     assert names(Predictor(typed, scorer).predict(Query("a", "likes"))) == ["lone", "c", "b"]
     # a relation that training lacks leads anywhere
     assert len(Predictor(typed, scorer).predict(Query("a", "only_valid")).answers) == 5
+
+
+def test_a_functional_query_with_a_known_answer_is_marked(toy, scorer):
+    """30 towns lie in one country each, so that each town has one tail, and a country ten heads."""
+    rows = [(f"town {i}", "lies in", f"country {i % 3}") for i in range(30)]
+    kg = KnowledgeGraph.from_names(rows, [], [("country 0", "lies in", "country 1")])
+    predictor = Predictor(kg, TableScorer(torch.zeros(2, 33, 33)))
+    known = predictor.predict(Query("town 1", "lies in"))
+    assert known.functional
+    assert ["'lies in' is functional here" in warning for warning in known.warnings] == [True]
+    assert known.to_dict()["functional"] is True
+    assert predictor.predict(Query("country 1", "lies in")).warnings == []
+    head = predictor.predict(Query(relation="lies in", tail="country 1"))
+    assert (head.functional, head.warnings) == (False, [])
+    assert not predictor.predict(Query(head="town 1", tail="country 1")).functional
+
+
+def test_candidates_alone_answer(toy, scorer):
+    """Training leads from likes to b and c; a relation asked for is any."""
+    predictor = Predictor(toy, scorer, candidates=Candidates.of(toy, "observed"))
+    assert names(predictor.predict(Query("a", "likes"))) == ["c", "b"]
+    assert len(predictor.predict(Query(head="a", tail="d")).answers) == 3
+
+
+def test_the_share_of_queries_with_another_answer(toy, scorer):
+    """(a, likes) has two answers in training, (lone, likes) none."""
+    likes = toy.relations.id("likes")
+    listed = replace(HALF, repeats={likes: 0.25})
+    found = Predictor(toy, scorer, listed).predict(Query("a", "likes"))
+    assert found.another == found.to_dict()["another"] == 0.25
+    assert Predictor(toy, scorer, listed).predict(Query("lone", "likes")).another is None
+    assert Predictor(toy, scorer).predict(Query("a", "likes")).another is None
+    counted = replace(listed, one_tail=(likes,))
+    assert Predictor(toy, scorer, counted).predict(Query("a", "likes")).another is None

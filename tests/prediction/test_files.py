@@ -8,6 +8,7 @@ import pytest
 
 from dglkgmix.errors import ConfigError, DataError
 from dglkgmix.prediction.answers import Answer, Prediction, Query
+from dglkgmix.prediction.facts import Triple
 from dglkgmix.prediction.files import COLUMNS, read_queries, write_answers
 
 WILD = '=cmd|" /C calc"!A0'
@@ -42,6 +43,15 @@ def test_queries_with_tabs(tmp_path, ending):
     assert read_queries(path) == [(f"{path}:2", Query(head="a", tail="b"))]
 
 
+def test_a_row_without_an_empty_field_is_a_given_fact(tmp_path):
+    path = tmp_path / "queries.csv"
+    path.write_text("head,relation,tail\na,r,b\n,r,b\n")
+    assert read_queries(path) == [
+        (f"{path}:2", Triple("a", "r", "b")),
+        (f"{path}:3", Query(relation="r", tail="b")),
+    ]
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -49,7 +59,6 @@ def test_queries_with_tabs(tmp_path, ending):
         ("", "column 'head' is missing"),
         ("head,relation,tail,head\na,r,,\n", "column 'head' is there twice"),
         ('head,relation,tail\na"b,r,\n', ":2: a quote inside an unquoted field"),
-        ("head,relation,tail\na,r,b\n", r":2: a query gives two"),
         ("head,relation,tail\na,r,\na,,\n", r":3: a query gives two"),
         ("head,relation,tail\na,r\n", r":2: expected 3 comma-separated fields, found 2"),
     ],
@@ -92,10 +101,12 @@ def test_a_line_of_json_is_a_query(tmp_path, predictions):
     write_answers(tmp_path / "answers.jsonl", [*predictions, Prediction(Query("a", "r"), [], [])])
     lines = (tmp_path / "answers.jsonl").read_text(encoding="utf-8").splitlines()
     first, second, empty = map(json.loads, lines)
-    shared = {"degree": 3, "bin": "low", "known": True, "trained": False}
+    shared = {"degree": 3, "bin": "low", "known": True, "trained": False, "why": None}
     assert first == {
         "query": {"head": "a", "relation": "r", "tail": None},
         "asked": "tail",
+        "functional": False,
+        "another": None,
         "answers": [
             {"name": WILD, "score": 1.5, "probability": 0.75} | shared,
             {"name": "b, c", "score": -2.0, "probability": None} | shared,

@@ -2,7 +2,10 @@ import numpy as np
 import pytest
 
 from dglkgmix.evaluation.metrics import bin_of
+from dglkgmix.evaluation.neighbours import Neighbours
 from dglkgmix.kg.degrees import DegreeBins
+from dglkgmix.prediction.answers import Query
+from dglkgmix.prediction.why import Explainer
 from dglkgmix.report.examples import TOP, find_examples
 from dglkgmix.report.subject import read_subjects
 
@@ -24,9 +27,8 @@ def test_a_guess_is_right_exactly_where_the_rank_says_so(examples):
     assert len(examples) <= 2 * len(BINS.names)
     for e in examples:
         assert (e.head, e.tail).count("?") == 1
-        right = [i for i, guess in enumerate(e.guesses, start=1) if guess.right]
+        right = [i for i, guess in enumerate(e.guesses, start=1) if guess.name == e.answer]
         assert right == ([e.rank] if e.rank <= TOP else [])
-        assert all(guess.name == e.answer for guess in e.guesses if guess.right)
 
 
 def test_no_other_known_answer_is_guessed(subject, examples):
@@ -39,7 +41,16 @@ def test_no_other_known_answer_is_guessed(subject, examples):
     for e in examples:
         for guess in e.guesses:
             triple = tuple(guess.name if x == "?" else x for x in (e.head, e.relation, e.tail))
-            assert guess.right or triple not in known
+            assert guess.name == e.answer or triple not in known
+
+
+def test_the_first_answers_come_with_what_training_holds(subject, examples):
+    explainer = Explainer(subject.run.kg, Neighbours(subject.run.kg, subject.run.model))
+    for e in examples:
+        names = {"head": e.head, "relation": e.relation, "tail": e.tail}
+        query = Query(**{role: name for role, name in names.items() if name != "?"})
+        expected = [explainer.why(query, guess.name) for guess in e.guesses[:3]]
+        assert [guess.why for guess in e.guesses] == [*expected, None, None]
 
 
 def test_probabilities_fall_with_the_rank(examples):

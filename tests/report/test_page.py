@@ -113,7 +113,7 @@ def test_light_and_dark(text):
 
 def test_every_figure_has_a_description(text):
     svgs = re.findall(r"<svg.*?</svg>", text, re.DOTALL)
-    assert len(svgs) == 1 + 1 + 6 + 5 + 3
+    assert len(svgs) == 1 + 1 + 6 + 5 + 2 + 3
     assert all(re.search(r"<desc[^>]*>\w.+?</desc>", svg, re.DOTALL) for svg in svgs)
 
 
@@ -123,7 +123,7 @@ def test_a_page_on_one_run_compares_nothing(run):
     assert "[2,inf)" not in text
     page = Page(text)
     assert "comparison" not in page.ids
-    assert {"data", "results", "relations", "examples", "calibration", "settings"} <= set(page.ids)
+    assert {"data", "results", "relations", "examples", "calibration", "map"} <= set(page.ids)
 
 
 def test_runs_on_other_data_are_refused(run, make_run, small_graph):
@@ -136,13 +136,13 @@ def test_runs_on_other_data_are_refused(run, make_run, small_graph):
 def test_the_file_is_written_whole(run, tmp_path, monkeypatch):
     asked = []
 
-    def render(runs, *, split, bins):
-        asked.append(([r.path for r in runs], split, bins))
+    def render(runs, *, split, bins, projection):
+        asked.append(([r.path for r in runs], split, bins, projection))
         return "a page – whole"
 
     monkeypatch.setattr("dglkgmix.report.page.render", render)
     write_report([run.path], tmp_path / "page.html", split="valid")
-    assert asked == [([run.path], "valid", DegreeBins())]
+    assert asked == [([run.path], "valid", DegreeBins(), "pca")]
     assert (tmp_path / "page.html").read_text(encoding="utf-8") == "a page – whole"
     assert [path.name for path in tmp_path.iterdir()] == ["page.html"]
     with pytest.raises(CheckpointError, match="no such run folder"):

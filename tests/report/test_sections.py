@@ -42,29 +42,41 @@ def test_results_show_each_run_and_the_yardstick(subjects):
     assert "test split" in section.title
 
 
-def test_further_runs_are_folded_away(subjects):
-    degrees, examples = (
-        sections.degree_section(subjects),
-        sections.examples_section(subjects, BINS),
-    )
-    assert (len(of(degrees, Fold)), len(of(degrees, Picture))) == (1, 6)
-    assert (len(of(examples, Fold)), len(of(examples, Queries))) == (1, 2)
-    assert not of(sections.examples_section(subjects[:1], BINS), Fold)
+def test_the_candidates_of_ranks_are_told(subjects):
+    run = subjects[0].run.among("observed")
+    found = read_subjects([run], "test", BINS)
+    yardstick = popularity_table(run.kg, "test", 2**20, run.candidates)
+    assert yardstick["missed"].tolist() == found[0].table["missed"].tolist()
+    section = sections.results_section(found, BINS, yardstick, "test")
+    missed = int((found[0].table["tail_relation"] == 0).sum())
+    assert f"observed; {missed} answers" in of(section, Grid)[0].note
 
 
-def test_the_best_run_is_the_open_one(subjects):
+@pytest.mark.parametrize(
+    ("show", "pictures", "queries"),
+    [
+        (sections.degree_section, 3, 0),
+        (lambda subjects: sections.examples_section(subjects, BINS), 0, 1),
+        (lambda subjects: sections.map_section(subjects, "pca"), 1, 0),
+    ],
+)
+def test_the_best_run_is_open_and_others_are_folded_away(subjects, show, pictures, queries):
     worst, best = sorted(subjects, key=lambda s: s.account["overall"]["mrr"])
-    for section in (
-        sections.degree_section([worst, best]),
-        sections.examples_section([worst, best], BINS),
-        sections.calibration_section([worst, best], BINS),
-    ):
-        assert [fold.title for fold in of(section, Fold)] == [f"The same for {worst.name}"]
-    assert sections.examples_section([worst, best], BINS).title.endswith(best.name)
+    section, alone = show([worst, best]), show([best])
+    assert best.name in section.title
+    assert [fold.title for fold in of(section, Fold)] == [f"The same for {worst.name}"]
+    for found, runs in ((section, 2), (alone, 1)):
+        assert (len(of(found, Picture)), len(of(found, Queries))) == (
+            runs * pictures,
+            runs * queries,
+        )
+    assert not of(alone, Fold)
 
 
 def test_ranked_answers_come_first_then_the_standard_calibration_then_the_papers(subjects):
-    listed, standard, paper = of(sections.calibration_section(subjects, BINS), Grid)
+    section = sections.calibration_section(subjects, BINS)
+    assert len(of(section, Fold)) == 1
+    listed, standard, paper = of(section, Grid)
     assert listed.table.head[:3] == ("run", "degree", "answers")
     assert standard.table.head[:3] == ("run", "ECE before", "ECE after")
     assert paper.table.head[:2] == ("run", "overall")
@@ -90,9 +102,13 @@ def test_sigmoid_of_a_softmax_score_is_called_no_probability(subjects):
     assert len(of(section, Picture)) == 5
 
 
-def test_relations_have_two_tables_and_training_three_pictures(subjects):
-    assert len(of(sections.relation_section(subjects), Grid)) == 2
-    assert len(of(sections.training_section(subjects), Picture)) == 3
+@pytest.mark.parametrize(("projection", "words"), [("pca", "vary most"), ("tsne", "neighbours")])
+def test_a_map_says_how_it_was_made(subjects, projection, words):
+    section = sections.map_section(subjects[:1], projection)
+    assert words in of(section, Text)[0].text
+    (picture,) = of(section, Picture)
+    assert picture.caption == "39 of 39 entities."
+    assert ("t-SNE" in picture.svg) == (projection == "tsne")
 
 
 def test_settings_tell_what_differs_and_all_the_rest(subjects):

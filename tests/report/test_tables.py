@@ -82,7 +82,11 @@ def test_shares_of_queries_by_bin():
         {"bins": {"test": {"zero": 1, "low": 3}, "valid": {"zero": 0, "low": 0}}},
         type("Bins", (), {"names": ("zero", "low")}),
     )
-    assert texts(found) == [["test", "1 (25\xa0%)", "3 (75\xa0%)"], ["valid", "0", "0"]]
+    assert texts(found) == [["test", "1", "3"], ["valid", "0", "0"]]
+    assert [[c.small for c in row] for row in found.rows] == [
+        ["", "25\xa0%", "75\xa0%"],
+        ["", "", ""],
+    ]
 
 
 def test_ranked_answers_overall_and_by_bin(subjects):

@@ -9,7 +9,9 @@ import torch
 from dglkgmix.config import Config
 from dglkgmix.config.toml import apply_overrides
 from dglkgmix.errors import CheckpointError
+from dglkgmix.evaluation.candidates import Candidates
 from dglkgmix.evaluation.model_scorer import ModelScorer
+from dglkgmix.evaluation.rank_split import rank_split
 from dglkgmix.files import RunFolder
 from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.prediction.answers import Predictor, Query
@@ -105,6 +107,29 @@ def test_probabilities_of_ranked_answers_are_stored(
     assert anew is not None
     assert anew.intercept == pytest.approx(stored.intercept)
     assert anew.weights == pytest.approx(stored.weights)
+
+
+def test_other_candidates_rank_anew(path: Path) -> None:
+    run = Run.open(path)
+    observed = run.among("observed")
+    table = observed.rank_table("test")
+    assert (run.rank_table("test").rule, table.rule) == ("all", "observed")
+    expected = rank_split(
+        ModelScorer(run.model), run.kg, "test", candidates=Candidates.of(run.kg, "observed")
+    )
+    assert table.table.equals(expected.table)
+    missed = int(table["missed"].sum())
+    assert missed  # each entity is the tail of one *next* alone, or of none
+    assert observed.account("test")["candidates"]["missed"] == missed
+    assert run.among("all").rank_table("test").table.equals(run.rank_table("test").table)
+
+
+def test_a_file_of_types_names_the_candidates(path: Path, tmp_path: Path) -> None:
+    file = tmp_path / "types.tsv"
+    rows = [f"e{i}\t{'even' if i % 2 == 0 else 'odd'}\n" for i in range(12)]
+    file.write_text("".join(["entity\ttype\n", *rows]))
+    typed = Run.open(path).among(types=file)
+    assert typed.rank_table("test").rule == "types-file"
 
 
 def test_an_interrupted_run_has_the_best_weights_of_its_last_state(interrupted: Path) -> None:

@@ -10,14 +10,12 @@ from dglkgmix.errors import CheckpointError
 from dglkgmix.files import RunFolder
 from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.kg.vocabulary import Vocabulary
-from dglkgmix.runs import checkpoint, run_files
+from dglkgmix.runs import run_files
 from dglkgmix.runs.run_files import (
     Spectator,
-    Tables,
-    check_vocabularies,
     read_config,
     read_graph,
-    read_tables,
+    read_new,
     write_config,
     write_graph,
 )
@@ -94,34 +92,18 @@ def test_cells_of_another_kind_are_refused_by_name(
             read_graph(folder)
 
 
-def tables(graph: KnowledgeGraph, **changed: Vocabulary) -> Tables:
-    names = {"entities": graph.entities, "relations": graph.relations, **changed}
-    return Tables(**names, entity_table=torch.ones(1), relation_table=torch.ones(1), where="there")
-
-
-def test_tables_of_other_names_are_refused_with_the_first_difference(graph: KnowledgeGraph) -> None:
-    check_vocabularies(tables(graph), graph)
-    names = list(graph.entities.names)
-    swapped = Vocabulary([names[1], names[0], *names[2:]], "entity")
-    with pytest.raises(CheckpointError, match=r"there: its 20 entities .* row 0 is '.*' there"):
-        check_vocabularies(tables(graph, entities=swapped), graph)
-    longer = Vocabulary([*graph.relations.names, "more"], "relation")
-    with pytest.raises(CheckpointError, match=r"its 3 relations are not the 2 of this graph\."):
-        check_vocabularies(tables(graph, relations=longer), graph)
-
-
-def test_tables_need_a_finished_run(tmp_path: Path, graph: KnowledgeGraph) -> None:
+def test_new_entities_come_back_by_name(tmp_path: Path, graph: KnowledgeGraph) -> None:
+    new = torch.arange(20) % 9 == 4
     with RunFolder.create(tmp_path / "run") as folder:
-        write_graph(folder, graph)
-    with pytest.raises(CheckpointError, match="has not finished"):
-        read_tables(tmp_path / "run")
-    with RunFolder.resume(tmp_path / "run") as folder:
-        weights = {
-            "encoder.entity_table": torch.ones(20, 2),
-            "encoder.relation_table": torch.ones(4, 2),
-        }
-        folder.write(run_files.MODEL, checkpoint.pack_weights(weights))
-    assert read_tables(tmp_path / "run").entity_table.shape == (20, 2)
+        write_graph(folder, graph, new)
+        assert read_new(folder) == {graph.entities[4], graph.entities[13]}
+        for none in (None, torch.zeros(20, dtype=torch.bool)):
+            write_graph(folder, graph, none)
+            assert read_new(folder) == frozenset()
+        odd = pa.table({"name": ["a", "b"], "new": ["yes", "perhaps"]})
+        folder.write(run_files.ENTITIES, run_files._parquet(odd))
+        with pytest.raises(CheckpointError, match=r"entities.parquet: column 'new': "):
+            read_new(folder)
 
 
 def test_a_spectator_reads_what_another_writes_and_writes_nothing(tmp_path: Path) -> None:

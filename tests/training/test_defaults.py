@@ -62,6 +62,14 @@ def test_mixup_is_pretrained_and_averaged_and_the_others_are_not(graph):
     assert given.pretrain.enabled is True
 
 
+def test_a_training_with_a_parent_has_one_stage_and_a_quarter_of_the_epochs(graph):
+    mixed = ["strategy.name=mixup", "training.parent=elsewhere"]
+    config = resolve(apply_overrides(Config(), mixed), graph)
+    assert config.pretrain.enabled is False
+    usual = resolve(apply_overrides(Config(), mixed[:1]), graph)
+    assert config.training.epochs == -(-usual.training.epochs // 4)
+
+
 def test_same_is_the_main_stages_value_and_auto_is_settled_for_the_regime(graph):
     options = [
         *("training.regime=1-k", "training.lr=0.5", "training.epochs=7"),

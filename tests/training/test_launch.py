@@ -1,12 +1,17 @@
+import dataclasses
+
 import pytest
 
+from dglkgmix.config import RuntimeConfig
 from dglkgmix.errors import CheckpointError, ConfigError
 from dglkgmix.files import RunFolder
+from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.runs.run import Run
+from dglkgmix.runs.run_files import STATE
 from dglkgmix.training import memory
-from dglkgmix.training.launch import resume, train
+from dglkgmix.training.launch import resume, settings_of, train
 
-from .conftest import settings
+from .conftest import settings, weights
 
 
 def test_what_cannot_fit_is_refused_before_anything_is_written(graph, tmp_path, monkeypatch):
@@ -14,6 +19,40 @@ def test_what_cannot_fit_is_refused_before_anything_is_written(graph, tmp_path, 
     with pytest.raises(ConfigError, match="of memory and 0 MiB are available"):
         train(graph, settings(), tmp_path / "run")
     assert not (tmp_path / "run").exists()
+
+
+def test_settings_of_a_parent_are_its_own_in_one_stage_on_this_machine(graph, tmp_path):
+    mixed = ("strategy.name=mixup", "training.epochs=5", "training.lr=0.5", "runtime.seed=3")
+    train(graph, settings(*mixed, "runtime.block=99"), tmp_path / "run")
+    parent = str(tmp_path / "run")
+    found, stored = settings_of(parent), Run.open(tmp_path / "run").config
+    assert found.training == dataclasses.replace(stored.training, parent=parent, epochs=2)
+    assert (found.model, found.strategy, found.swa) == (stored.model, stored.strategy, stored.swa)
+    assert (found.pretrain.enabled, stored.pretrain.enabled) == (False, True)
+    assert found.runtime == RuntimeConfig(seed=3, precision="fp32")
+
+
+def test_a_training_stopped_before_its_first_state_starts_from_its_parent_again(
+    graph, tmp_path, caplog
+):
+    train(graph, settings("training.epochs=1"), tmp_path / "parent")
+    given = settings(f"training.parent={tmp_path / 'parent'}")
+    train(graph, given, tmp_path / "whole")
+    assert not caplog.records
+    other = KnowledgeGraph.from_arrays(graph.train, graph.train[:3], entities=20, relations=2)
+    train(other, given, tmp_path / "split anew")
+    assert "parent was trained on 3 of the validation and test triples" in caplog.text
+
+    class Stop:
+        def write(self, row):
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        train(graph, given, tmp_path / "parts", observers=[Stop()])
+    assert not (tmp_path / "parts" / STATE).exists()
+    with RunFolder.resume(tmp_path / "parts") as folder:
+        resume(folder, graph, given)
+    assert weights(tmp_path / "parts") == weights(tmp_path / "whole")
 
 
 def test_two_trainings_do_not_share_a_folder(graph, tmp_path):

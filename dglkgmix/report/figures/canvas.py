@@ -10,6 +10,8 @@ from __future__ import annotations
 import html
 import io
 import re
+import unicodedata
+import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -72,6 +74,16 @@ PANEL = (4.1, 3.3)
 
 
 @contextmanager
+def _page_style() -> Iterator[None]:
+    """The page's style; a reader's browser has the glyphs that matplotlib's font lacks."""
+    import matplotlib as mpl
+
+    with mpl.rc_context(_RC), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph .* missing from font")
+        yield
+
+
+@contextmanager
 def drawing(
     width: float = 5.4, height: float = 3.4, panels: int = 1
 ) -> Iterator[tuple[Figure, list[Axes]]]:
@@ -79,12 +91,11 @@ def drawing(
 
     ``width`` and ``height`` are inches.
     """
-    import matplotlib as mpl
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
     from matplotlib.ticker import FuncFormatter, NullFormatter
 
-    with mpl.rc_context(_RC):
+    with _page_style():
         figure = Figure(figsize=(width, height), layout="constrained")
         FigureCanvasAgg(figure)
         panel_axes = figure.subplots(1, panels, squeeze=False)[0].tolist()
@@ -146,7 +157,12 @@ def legend(axes: Axes, handles: Sequence[Any], names: Sequence[str]) -> None:
 
 
 def shorten(name: str, length: int = 32) -> str:
-    """``name`` for a label: its middle left out where it is longer than ``length`` characters."""
+    """``name`` for a label: its middle left out where it is longer than ``length`` characters.
+
+    Control characters, which SVG cannot hold, and line ends are shown as U+FFFD.
+    """
+    shown = ("\ufffd" if unicodedata.category(c) == "Cc" else c for c in name)
+    name = "".join(shown)
     if len(name) <= length:
         return name
     head = (length - 1) // 2
@@ -162,10 +178,8 @@ def page_svg(figure: Figure, name: str, title: str, alt: str) -> str:
         title: a short accessible name.
         alt: what the picture shows, in words.
     """
-    import matplotlib as mpl
-
     buffer = io.StringIO()
-    with mpl.rc_context(_RC):
+    with _page_style():
         figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
     svg = buffer.getvalue()
     tag, rest = svg[svg.index("<svg") :].split(">", 1)
@@ -185,9 +199,9 @@ def page_svg(figure: Figure, name: str, title: str, alt: str) -> str:
     )
 
 
-def save(figure: Figure, path: str | Any) -> None:
-    """Write ``figure`` for print, in the format of the file name's ending (svg, pdf, png)."""
+def save(figure: Figure, path: str | Any, ending: str | None = None) -> None:
+    """Write ``figure`` for print: svg, pdf or png, by ``ending`` or else the file name's."""
     import matplotlib as mpl
 
     with mpl.rc_context(_RC):
-        figure.savefig(path, facecolor="white", dpi=200)
+        figure.savefig(path, format=ending, facecolor="white", dpi=200)

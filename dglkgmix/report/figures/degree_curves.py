@@ -64,12 +64,8 @@ def draw_curves(curves: Curves, xlabel: str) -> Figure:
             handles.append(axes.plot(at, values, color=colour, marker=marker, zorder=3)[0])
             hollow = [(x, y) for x, y, is_few in zip(at, values, few, strict=True) if is_few]
             if hollow:
-                style: dict[str, Any] = {
-                    "color": colour,
-                    "marker": marker,
-                    "markerfacecolor": PAPER,
-                }
-                axes.plot(*zip(*hollow, strict=True), linestyle="none", zorder=4, **style)
+                style: dict[str, Any] = {"color": colour, "markerfacecolor": PAPER, "zorder": 4}
+                axes.plot(*zip(*hollow, strict=True), marker, **style)
         labels = [readable(name) for name in names]
         axes.set_xticks(range(len(names)), labels, rotation=40, ha="right", rotation_mode="anchor")
         axes.set_xlabel(xlabel)

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import math
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -53,11 +52,8 @@ def degree_distribution(kg: KnowledgeGraph, path: str | Path, bins: DegreeBins) 
     """
     path = path_of(path)
     check_plot_path(path)
-    figure = draw_degrees(distribution_of(kg, bins))
-    with tempfile.TemporaryDirectory(prefix="dglkgmix-") as folder:
-        drawn = Path(folder) / f"figure{path.suffix.lower()}"
-        save(figure, drawn)
-        write_atomic(path, drawn.read_bytes())
+    figure, ending = draw_degrees(distribution_of(kg, bins)), path.suffix[1:].lower()
+    write_atomic(path, lambda temporary: save(figure, temporary, ending))
 
 
 def check_plot_path(path: Path) -> None:
@@ -103,15 +99,8 @@ def _paint_pairs(axes: Axes, distribution: DegreeDistribution) -> None:
     from matplotlib.ticker import NullLocator
 
     edges = np.array(distribution.edges, dtype=float)
-    axes.bar(
-        edges[:-1],
-        distribution.pairs,
-        np.diff(edges),
-        align="edge",
-        color=SERIES[0],
-        edgecolor=PAPER,
-        linewidth=1,
-    )
+    style: dict[str, Any] = {"color": SERIES[0], "edgecolor": PAPER, "linewidth": 1}
+    axes.bar(edges[:-1], distribution.pairs, np.diff(edges), align="edge", **style)
     axes.set_xscale("log")
     axes.set_yscale("log")
     axes.set_xlim(0.85, edges[-1] * 1.15)
@@ -119,26 +108,20 @@ def _paint_pairs(axes: Axes, distribution: DegreeDistribution) -> None:
     for axis in (axes.xaxis, axes.yaxis):
         axis.set_major_formatter(lambda value, _: f"{value:,.0f}")
         axis.set_minor_locator(NullLocator())
-    _paint_bins(axes, distribution.bins, edges[-1])
-    axes.set_xlabel("tail-relation degree in training")
-    axes.set_ylabel("pairs of tail and relation")
-    axes.set_title("How degrees are distributed")
-
-
-def _paint_bins(axes: Axes, bins: DegreeBins, end: float) -> None:
-    """Bounds of the bins as dashed lines, and the names of those with a name and room for it."""
+    bins, end = distribution.bins, edges[-1]
     for edge in bins.edges:
         if 1 < edge < end:
             axes.axvline(edge, color=INK, linewidth=1, linestyle=(0, (4, 3)))
-    if bins.names == bins.intervals:
-        return  # The axis says it.
     bounds = [1.0, *(float(edge) for edge in bins.edges), end]
     for name, low, high in zip(bins.names, bounds, bounds[1:], strict=False):
         right = min(high, end)
-        if right >= _ROOM_FOR_A_NAME * low:
-            at = (math.sqrt(low * right), 0.98)
-            place = axes.get_xaxis_transform()
+        # Where the name is the interval, the axis says it.
+        if bins.names != bins.intervals and right >= _ROOM_FOR_A_NAME * low:
+            at, place = (math.sqrt(low * right), 0.98), axes.get_xaxis_transform()
             axes.text(*at, name, transform=place, ha="center", va="top", fontsize=9)
+    axes.set_xlabel("tail-relation degree in training")
+    axes.set_ylabel("pairs of tail and relation")
+    axes.set_title("How degrees are distributed")
 
 
 def _paint_test(axes: Axes, distribution: DegreeDistribution) -> None:
@@ -147,14 +130,9 @@ def _paint_test(axes: Axes, distribution: DegreeDistribution) -> None:
     shares = [100 * count / total if total else 0.0 for count in counts]
     axes.barh(range(len(counts)), shares, 0.72, color=SERIES[0])
     for place, (share, count) in enumerate(zip(shares, counts, strict=True)):
-        axes.annotate(
-            f"{share:.1f} %  ({count:,})" if total else "-",
-            (share, place),
-            (5, 0),
-            textcoords="offset points",
-            va="center",
-            fontsize=9,
-        )
+        text = f"{share:.1f} %  ({count:,})" if total else "-"
+        style: dict[str, Any] = {"textcoords": "offset points", "va": "center", "fontsize": 9}
+        axes.annotate(text, (share, place), (5, 0), **style)
     names = zip(distribution.bins.names, distribution.bins.intervals, strict=True)
     labels = [
         readable(interval) if name == interval else f"{name}  {readable(interval)}"

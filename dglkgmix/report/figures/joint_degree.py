@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dglkgmix.report.figures.canvas import PANEL, PAPER, SERIES, drawing, legend
 
@@ -57,17 +57,10 @@ def draw_joint_degree(grid: JointGrid) -> Figure:
             values = [0.0 if math.isnan(row[place]) else row[place] for row in grid.mrr]
             # Paper beneath, or the grid would show through the lighter shades.
             axes.bar(offsets, values, width * 0.9, color=PAPER, linewidth=0)
-            handles.append(
-                axes.bar(
-                    offsets,
-                    values,
-                    width * 0.9,
-                    # The ranges have an order: shades of one colour, which grey print keeps.
-                    color=SERIES[0],
-                    alpha=0.25 + 0.75 * place / max(1, count - 1),
-                    linewidth=0,
-                )
-            )
+            # The ranges have an order: shades of one colour, which grey print keeps.
+            shade: dict[str, Any] = {"alpha": 0.25 + 0.75 * place / max(1, count - 1)}
+            shade |= {"color": SERIES[0], "linewidth": 0}
+            handles.append(axes.bar(offsets, values, width * 0.9, **shade))
         axes.set_xticks(range(len(grid.tail_names)), list(grid.tail_names))
         axes.tick_params(axis="x", length=0)
         axes.set_xlabel("tail-relation degree\n(bars: other-relation in-degree)")
@@ -81,12 +74,8 @@ def describe_joint_degree(grid: JointGrid) -> str:
     """The figure in words."""
     parts = []
     for name, values in zip(grid.tail_names, grid.mrr, strict=True):
-        bars = [
-            f"{other} {value:.3f}"
-            for other, value in zip(grid.other_names, values, strict=True)
-            if not math.isnan(value)
-        ]
+        named = zip(grid.other_names, values, strict=True)
+        bars = [f"{other} {value:.3f}" for other, value in named if not math.isnan(value)]
         parts.append(f"tail-relation degree {name}: {', '.join(bars) or 'no queries'}.")
-    return "MRR by other-relation in-degree within ranges of tail-relation degree; " + " ".join(
-        parts
-    )
+    title = "MRR by other-relation in-degree within ranges of tail-relation degree; "
+    return title + " ".join(parts)

@@ -16,18 +16,14 @@ CURVES = {
 CURVES = {name: {**groups, "[10,∞)": EMPTY} for name, groups in CURVES.items()}
 
 
-def test_lines_cover_only_intervals_in_use():
+def test_lines_cover_intervals_in_use_and_points_on_few_queries_are_hollow():
     axes = draw_curves(CURVES, "degree").axes[0]
     assert [t.get_text() for t in axes.get_xticklabels()] == ["[1,3)", "[3,10)"]
     points = [line.get_xydata().tolist() for line in axes.lines]
     assert points[0] == [[0, 0.2]]
     assert points[-1] == [[1, 0.5]]
     assert axes.get_xlabel() == "degree"
-
-
-def test_points_on_few_queries_are_hollow():
-    lines = draw_curves(CURVES, "degree").axes[0].lines
-    hollow = [line for line in lines if line.get_linestyle() == "None"]
+    hollow = [line for line in axes.lines if line.get_linestyle() == "None"]
     assert [line.get_xydata().tolist() for line in hollow] == [[[0, 0.2]]]
     assert hollow[0].get_markerfacecolor() != hollow[0].get_color()
 

@@ -10,7 +10,7 @@ RUNS = {
 }
 
 
-def test_bars_stand_side_by_side_with_their_whiskers():
+def test_bars_with_their_whiskers_bins_with_their_queries_and_runs_with_their_names():
     axes = draw_mrr_by_bin(RUNS).axes[0]
     bars = sorted(axes.patches, key=lambda bar: bar.get_x())
     assert [bar.get_height() for bar in bars] == [0.1, 0.2, 0.0, 0.0]
@@ -19,10 +19,6 @@ def test_bars_stand_side_by_side_with_their_whiskers():
     assert whiskers == [(0.08, 0.12), (0.15, 0.25)]
     for line, bar in zip(axes.lines, bars, strict=False):
         assert line.get_xdata()[0] == pytest.approx(bar.get_x() + bar.get_width() / 2)
-
-
-def test_bins_show_their_queries_and_runs_their_names():
-    axes = draw_mrr_by_bin(RUNS).axes[0]
     labels = [t.get_text() for t in axes.get_xticklabels()]
     assert labels == ["zero\n1,234 queries", "low\n0 queries"]
     assert [t.get_text() for t in axes.get_legend().get_texts()] == ["standard", "mixup"]

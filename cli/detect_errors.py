@@ -1,0 +1,137 @@
+"""``dglkgmix detect-errors``: which facts of the data to check first."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from dglkgmix.cli.columns import aligned
+from dglkgmix.cli.common import emit_json, json_option, one_line, open_run, printable, trust_option
+from dglkgmix.cli.outputs import IN, OUT_FILE, OUT_FOLDER, check_new, overwrite_option
+from dglkgmix.cli.threads import use_free_cores
+from dglkgmix.errors import ConfigError
+
+if TYPE_CHECKING:
+    from dglkgmix.prediction.error_detection import Suspect, Suspects
+    from dglkgmix.runs.run import Run
+
+
+@click.command(
+    epilog="Example: dglkgmix detect-errors runs/mixup --folds 5 --out suspects.tsv",
+    context_settings={"show_default": True},
+)
+@click.argument("run", type=IN)
+@click.option(
+    "--folds",
+    type=click.IntRange(min=0),
+    default=5,
+    help="Trainings, each without one fold of the training facts. 0: none; RUN's own model judges "
+    "the facts that it was trained on.",
+)
+@click.option(
+    "--runs",
+    type=OUT_FOLDER,
+    metavar="FOLDER",
+    help="Keep the trainings there: a later call uses them, and goes on with one that was "
+    "interrupted. Without it they are removed.",
+)
+@click.option("--relation", metavar="NAME", help="List facts of this relation alone.")
+@click.option("--top", type=click.IntRange(min=1), default=10, help="Facts to print.")
+@click.option(
+    "--out",
+    type=OUT_FILE,
+    metavar="FILE",
+    help="Write all facts, suspects first: .csv, .tsv, .jsonl or .parquet.",
+)
+@overwrite_option("an existing file of facts")
+@click.option("--quiet", is_flag=True, help="No progress on standard error.")
+@json_option
+@trust_option
+def detect_errors(
+    run: Path,
+    *,
+    folds: int,
+    runs: Path | None,
+    relation: str | None,
+    top: int,
+    out: Path | None,
+    overwrite: bool,
+    quiet: bool,
+    as_json: bool,
+) -> None:
+    """Find errors: list the facts of RUN's data that are least plausible to a model.
+
+    A model has memorised the facts it was trained on. So they are divided into folds, and each fold
+    is judged by a model with RUN's settings that was trained without it; facts of valid and test
+    are judged by RUN's own. Facts are ordered by the mean score of both of their queries, in
+    standard deviations from the mean of their relation. Suspects are not errors yet: true facts
+    that nothing else in the data supports are among them.
+    """
+    use_free_cores()
+    from dglkgmix.prediction.error_detection import COLUMNS
+    from dglkgmix.prediction.tables import check_ending, write_rows
+
+    check_new(out, "--out", overwrite=overwrite)
+    if out is not None:
+        check_ending(out)
+    if folds == 1 or (runs is not None and not folds):
+        raise ConfigError("--folds must be 0 or at least 2; with 0 there are no --runs to keep")
+    opened = open_run(run)
+    if relation is not None:
+        opened.kg.relations.id(relation)
+    found = _judged(opened, folds, runs, quiet=quiet)
+    listed = [s for s in found.facts if relation in (None, s.fact.relation)]
+    if out is not None:
+        write_rows(out, (s.row(place) for place, s in enumerate(listed, 1)), COLUMNS)
+        click.echo(f"{len(listed):,} facts: {printable(str(out))}", err=True)
+    if as_json:
+        rows = [suspect.row(place) for place, suspect in enumerate(listed[:top], 1)]
+        counts = {"judged": len(found.facts), "not_judged": found.not_judged}
+        emit_json({"folds": folds, **counts, "facts": rows})
+    else:
+        click.echo(_page(listed[:top], len(listed)))
+
+
+def _judged(run: Run, folds: int, runs: Path | None, *, quiet: bool) -> Suspects:
+    from dglkgmix.prediction.error_detection import detect_errors as detect
+    from dglkgmix.training.progress import make_progress
+
+    count = run.kg.num_edges // 2
+    if folds:
+        click.echo(
+            f"{folds} trainings with the settings of {printable(run.name)}, each without 1/{folds} "
+            f"of the {count:,} training facts, which it judges",
+            err=True,
+        )
+    else:
+        click.echo(
+            f"Warning: the model judges the {count:,} facts that it was trained on and has "
+            "memorised, errors as well: --folds 5 finds far more of them",
+            err=True,
+        )
+    with tempfile.TemporaryDirectory(prefix="dglkgmix-") as folder:
+        if runs is not None:
+            runs.mkdir(parents=True, exist_ok=True)
+        found = detect(run, runs or Path(folder), folds, make_progress(quiet=quiet))
+    if found.not_judged:
+        click.echo(
+            f"{found.not_judged:,} training facts are not judged: an entity or the relation is in "
+            "no other one",
+            err=True,
+        )
+    return found
+
+
+def _page(facts: list[Suspect], total: int) -> str:
+    rows = [["", "head", "relation", "tail", "deviation", "tail's rank", "head's", "in", "by"]]
+    for place, suspect in enumerate(facts, 1):
+        fact = suspect.fact
+        names = [one_line(name) for name in (fact.head, fact.relation, fact.tail)]
+        ranks = [f"{fact.directions[end].rank:,.4g}" for end in ("tail", "head")]
+        where = [" ".join(fact.splits), suspect.judged_by]
+        rows.append([str(place), *names, f"{suspect.deviation:.2f}", *ranks, *where])
+    title = f"The {len(facts):,} least plausible of {total:,} facts"
+    return f"{title}\n\n{aligned(rows, right=(0, 4, 5, 6))}"

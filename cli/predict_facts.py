@@ -1,0 +1,118 @@
+"""``dglkgmix predict`` of facts: of one that is given, and the best new ones of relations."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from dglkgmix.cli.columns import aligned
+from dglkgmix.cli.common import emit_json, one_line, printable
+
+if TYPE_CHECKING:
+    from dglkgmix.prediction.answers import Predictor
+    from dglkgmix.prediction.facts import Fact, Side, Triple
+
+EMPTY = "–"
+
+
+def given_facts(
+    predictor: Predictor, facts: dict[int, Triple], *, out: Path | None, as_json: bool
+) -> None:
+    """Judge given facts by their number; one alone may be shown, many are written to ``out``."""
+    from dglkgmix.prediction.facts import COLUMNS, fact_row
+    from dglkgmix.prediction.tables import write_rows
+
+    found = predictor.predict_triples(facts.values())
+    for text in dict.fromkeys(text for fact in found for text in fact.warnings):
+        click.echo(f"Warning: {printable(text)}", err=True)
+    if out is not None:
+        numbered = zip(facts, found, strict=True)
+        rows = ({"query": number, **fact_row(fact)} for number, fact in numbered)
+        write_rows(out, rows, COLUMNS, (fact.to_dict() for fact in found))
+        click.echo(f"{len(found):,} given facts: {printable(str(out))}", err=True)
+    elif as_json:
+        emit_json(found[0].to_dict())
+    else:
+        click.echo(_fact_page(found[0]))
+
+
+def relation_facts(
+    predictor: Predictor,
+    relation: str | None,
+    top: int,
+    *,
+    by_bin: bool,
+    out: Path | None,
+    as_json: bool,
+) -> None:
+    """The best new facts of a relation, or of every one, which are written one after the other."""
+    from dglkgmix.prediction.facts import NEW_COLUMNS
+    from dglkgmix.prediction.tables import write_rows
+
+    names = predictor.kg.relations
+    wanted = range(len(names)) if relation is None else [names.id(relation)]
+    count = 0
+
+    def counted() -> Iterator[dict[str, Any]]:
+        nonlocal count
+        for each in wanted:
+            for row in predictor.new_facts(each, top, by_bin=by_bin):
+                count += 1
+                yield row
+
+    if out is not None:
+        write_rows(out, counted(), NEW_COLUMNS)
+        shown = f"{len(wanted):,} relations" if len(wanted) > 1 else "1 relation"
+        click.echo(f"{count:,} new facts of {shown}: {printable(str(out))}", err=True)
+    elif as_json:
+        emit_json(list(counted()))
+    else:
+        click.echo(_relation_page(names[wanted[0]], list(counted())))
+
+
+def _fact_page(fact: Fact) -> str:
+    from dglkgmix.kg.degrees import readable
+
+    def cells(side: Side) -> list[str]:
+        chance = EMPTY if side.probability is None else f"{side.probability:.4f}"
+        figures = [f"{side.score:.4f}", f"{side.rank:,.4g}", f"{side.candidates:,}", chance]
+        return [*figures, f"{side.degree:,}", readable(side.bin)]
+
+    head, relation, tail = (one_line(name) for name in (fact.head, fact.relation, fact.tail))
+    held = " and ".join(fact.splits) or "no split"
+    rows = [
+        ["query", "score", "rank", "of", "probability", "degree", "bin"],
+        [f"{head} · {relation} · ?", *cells(fact.directions["tail"])],
+        [f"? · {relation} · {tail}", *cells(fact.directions["head"])],
+    ]
+    table = aligned(rows, right=(1, 2, 3, 4, 5))
+    return f"{head} · {relation} · {tail}\n\n  held by {held}\n\n{table}"
+
+
+def _relation_page(relation: str, facts: list[dict[str, Any]]) -> str:
+    from dglkgmix.kg.degrees import readable
+
+    title = f"? · {one_line(relation)} · ?"
+    if not facts:
+        return f"{title}\n\n  no new facts"
+    heading = [
+        "",
+        "head",
+        "tail",
+        "plausibility",
+        "probability of tail",
+        "of head",
+        "degree",
+        "bin",
+    ]
+    rows = [heading]
+    for fact in facts:
+        chances = [fact["tail_probability"], fact["head_probability"]]
+        shown = [EMPTY if chance is None else f"{chance:.4f}" for chance in chances]
+        names = [str(fact["place"]), one_line(fact["head"]), one_line(fact["tail"])]
+        degree = [f"{fact['tail_degree']:,}", readable(fact["tail_bin"])]
+        rows.append([*names, f"{fact['plausibility']:.4f}", *shown, *degree])
+    return f"{title}\n\n{aligned(rows, right=(0, 3, 4, 5, 6))}"

@@ -1,0 +1,194 @@
+"""Given facts: what a model makes of a triple whose three names are given."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from dglkgmix.evaluation.candidates import Candidates
+from dglkgmix.evaluation.list_probability import ListProbability
+from dglkgmix.evaluation.queries import DIRECTIONS, EvalQueries, queries_of
+from dglkgmix.evaluation.ranking import BLOCK, RUN, rank
+from dglkgmix.evaluation.scorer import Scorer
+from dglkgmix.evaluation.shortlist import Array
+from dglkgmix.kg import SPLITS
+from dglkgmix.kg.degrees import DegreeBins
+
+if TYPE_CHECKING:
+    from dglkgmix.kg.graph import KnowledgeGraph
+    from dglkgmix.kg.vocabulary import Vocabulary
+
+_SIDE: dict[str, type] = {"score": float, "rank": float, "candidates": int, "probability": float}
+_SIDE |= {"degree": int, "bin": str}
+_NAMES: dict[str, type] = {"head": str, "relation": str, "tail": str}
+SIDES = {f"{end}_{name}": kind for end in DIRECTIONS for name, kind in _SIDE.items()}
+# Rows of tables: of given facts, and of the new facts of relations.
+COLUMNS: dict[str, type] = {"query": int, **_NAMES, "splits": str, **SIDES}
+NEW_COLUMNS: dict[str, type] = {**_NAMES, "place": int, "plausibility": float, **SIDES}
+
+
+class Triple(NamedTuple):
+    """Three names: a row of queries that asks for nothing."""
+
+    head: str
+    relation: str
+    tail: str
+
+    @property
+    def given(self) -> dict[str, str]:
+        """The names by role, as :class:`dglkgmix.prediction.answers.Query` has them."""
+        return self._asdict()
+
+
+@dataclass(frozen=True)
+class Side:
+    """A fact as the answer to one of its two queries.
+
+    Attributes:
+        score: the model's.
+        rank: filtered and realistic, as ``evaluate`` ranks.
+        candidates: entities that it was ranked among, itself included; one that is no candidate
+            has the last rank.
+        probability: that it is among the held-out facts of the query, as
+            :class:`dglkgmix.prediction.answers.Answer` has it; None beyond the query's first 20
+            new answers, for facts of train and valid, and where none was fitted.
+        degree: tail-relation degree of the answer.
+        bin: of the degree.
+    """
+
+    score: float
+    rank: float
+    candidates: int
+    probability: float | None
+    degree: int
+    bin: str
+
+
+@dataclass(frozen=True)
+class Fact:
+    """A given triple, judged by a model.
+
+    Attributes:
+        head, relation, tail: names.
+        splits: those of train, valid and test that hold it.
+        directions: "tail" for the query (head, relation, ?), "head" for (?, relation, tail).
+        warnings: names that are in no training triple.
+    """
+
+    head: str
+    relation: str
+    tail: str
+    splits: list[str]
+    directions: dict[str, Side]
+    warnings: list[str]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, as docs/json.md shows them."""
+        return asdict(self)
+
+
+def judge_facts(
+    kg: KnowledgeGraph,
+    scorer: Scorer,
+    triples: Tensor,
+    listed: ListProbability | None = None,
+    bins: DegreeBins | None = None,
+    *,
+    candidates: Candidates | None = None,
+) -> list[Fact]:
+    """What the model makes of each of N triples (N, 3) of ``kg``'s ids.
+
+    Args:
+        kg: the graph that the scorer was trained on.
+        scorer: the model.
+        triples: known or not; their ranks leave out the facts that any split holds.
+        listed: the probability of ranked answers; None leaves it out.
+        bins: of the degrees.
+        candidates: the entities that may answer, those that ``listed`` was fitted with; None is
+            the default of :meth:`~dglkgmix.evaluation.candidates.Candidates.of`.
+
+    Raises:
+        NumericError: a score is not finite.
+    """
+    queries, bins = queries_of(kg, triples), bins or DegreeBins()
+    among = candidates or Candidates.of(kg)
+    ranks = rank(scorer, queries, kg.known_index, candidates=among)
+    chances = np.full(len(queries), np.nan)
+    if listed is not None:
+        chances = _probabilities(kg, scorer, queries, listed, among)
+    degrees = kg.degrees.tail_relation(queries.answers, queries.relations)
+    sides = [
+        Side(score, place, among, None if np.isnan(chance) else chance, degree, bins.names[group])
+        for score, place, among, chance, degree, group in zip(
+            *(ranks.score.tolist(), ranks.rank.tolist(), ranks.candidates.tolist()),
+            *(chances.tolist(), degrees.tolist(), bins.assign(degrees).tolist()),
+            strict=True,
+        )
+    ]
+    trained = trained_names(kg)
+    held = {name: kg.index_of(kg.split(name)).contains(*triples.unbind(1)) for name in SPLITS}
+    return [
+        Fact(
+            *(kg.entities[h], kg.relations[r], kg.entities[t]),
+            splits=[name for name in SPLITS if held[name][i]],
+            directions=dict(zip(DIRECTIONS, (sides[i], sides[len(triples) + i]), strict=True)),
+            warnings=[
+                *untrained(kg.entities, trained["entity"], h, *([t] if t != h else [])),
+                *untrained(kg.relations, trained["relation"], r),
+            ],
+        )
+        for i, (h, r, t) in enumerate(triples.tolist())
+    ]
+
+
+def _probabilities(
+    kg: KnowledgeGraph,
+    scorer: Scorer,
+    queries: EvalQueries,
+    listed: ListProbability,
+    among: Candidates,
+) -> Array:
+    """(Q,) of the answers of Q queries; NaN where there is none."""
+    found = np.full(len(queries), np.nan)
+    size = max(1, min(RUN, BLOCK // kg.num_entities))
+    for start in range(0, len(queries), size):
+        rows = slice(start, start + size)
+        asked = queries.heads[rows], queries.relations[rows]
+        with torch.no_grad():
+            scores = scorer.scores(scorer.query(*asked), 0, kg.num_entities).cpu()
+        every = listed.of_entities(kg, *asked, scores, candidates=among)
+        found[rows] = np.take_along_axis(every, queries.answers[rows, None].numpy(), 1)[:, 0]
+    return found
+
+
+def trained_names(kg: KnowledgeGraph) -> dict[str, Tensor]:
+    """Whether training triples hold a name: "entity" (E,) and "relation" (2R,), bool."""
+    return {
+        "entity": torch.bincount(kg.edges[:, 2], minlength=kg.num_entities) > 0,
+        "relation": torch.bincount(kg.edges[:, 1], minlength=kg.num_query_relations) > 0,
+    }
+
+
+def untrained(names: Vocabulary, trained: Tensor, *ids: int) -> list[str]:
+    """A warning for each of the names that is in no training triple."""
+    return [
+        f"{names.kind} {names[i]!r} is in no training triple: its vector is untrained, "
+        "and answers that rest on it mean little"
+        for i in ids
+        if not trained[i]
+    ]
+
+
+def fact_row(fact: Fact) -> dict[str, Any]:
+    """The fact's values by the names of ``COLUMNS``, those of both queries side by side."""
+    sides = {
+        f"{end}_{name}": value
+        for end, side in fact.directions.items()
+        for name, value in asdict(side).items()
+    }
+    names = {"head": fact.head, "relation": fact.relation, "tail": fact.tail}
+    return {**names, "splits": " ".join(fact.splits), **sides}

@@ -1,0 +1,124 @@
+"""What training holds that speaks for an answer, and how little that is where the degree is low."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor
+
+from dglkgmix.evaluation.neighbours import Neighbour, Neighbours
+from dglkgmix.kg.connections import shortest_paths
+
+if TYPE_CHECKING:
+    from dglkgmix.kg.graph import KnowledgeGraph
+    from dglkgmix.prediction.answers import Prediction, Query
+
+# Facts, paths and entities that are listed of each kind.
+SHOWN = 3
+
+
+@dataclass(frozen=True)
+class Fact:
+    """A training triple by name."""
+
+    head: str
+    relation: str
+    tail: str
+
+
+@dataclass(frozen=True)
+class Why:
+    """Training facts and vectors beside an answer: evidence to look at, not what the model did.
+
+    The answer's own triple, where training holds it, is never listed. *Given* is the entity that
+    the query gives, the head where it asks for a relation; *answer* the entity that it leads to.
+
+    Attributes:
+        same_answer: facts of the relation with the same answer, those first whose other entity is
+            nearest to the given one.
+        of_given: facts of the given entity, those first whose other entity is nearest to the
+            answer.
+        given_degree: training triples of the given entity.
+        paths: the shortest paths from the given entity to the answer, of one to three facts, as
+            :func:`dglkgmix.kg.connections.shortest_paths` orders them.
+        nearest: the entities, or relations where one is asked for, nearest to the answer.
+    """
+
+    same_answer: list[Fact]
+    of_given: list[Fact]
+    given_degree: int
+    paths: list[list[Fact]]
+    nearest: list[Neighbour]
+
+
+class Explainer:
+    """Adds ``why`` to the answers of a :class:`Predictor`.
+
+    Args:
+        kg: the graph that the model was trained on.
+        neighbours: of its model.
+    """
+
+    def __init__(self, kg: KnowledgeGraph, neighbours: Neighbours) -> None:
+        self.kg, self.neighbours = kg, neighbours
+
+    def explain(self, prediction: Prediction) -> Prediction:
+        """The prediction with a :class:`Why` for each answer."""
+        query = prediction.query
+        answers = [replace(a, why=self.why(query, a.name)) for a in prediction.answers]
+        return replace(prediction, answers=answers)
+
+    def why(self, query: Query, answer: str) -> Why:
+        """Of one answer to a query.
+
+        Raises:
+            UnknownNameError: a name that the graph lacks; the message lists close matches.
+            NumericError: a vector is not finite.
+        """
+        kg, names = self.kg, query.given | {query.asked: answer}
+        given, relation, reached = (
+            kg.entities.id(names["head"]),
+            kg.relations.id(names["relation"]),
+            kg.entities.id(names["tail"]),
+        )
+        if query.asked == "head":
+            given, relation, reached = reached, relation + kg.num_relations, given
+        reciprocal = (relation + kg.num_relations) % kg.num_query_relations
+        # Read off the answer's side, and turned round.
+        _, others = kg.train_index.tails_of([reached], [reciprocal])
+        others = others[others != given]
+        same_answer = [
+            self._fact(int(others[place]), relation, reached)
+            for place in self._nearest(others, given)
+        ]
+        _, relations, others = kg.train_index.triples_of([given])
+        own = (relations == relation) & (others == reached)
+        turned_loop = (relations >= kg.num_relations) & (others == given)
+        kept = ~(own | turned_loop)
+        relations, others = relations[kept], others[kept]
+        of_given = [
+            self._fact(given, int(relations[place]), int(others[place]))
+            for place in self._nearest(others, reached)
+        ]
+        paths = shortest_paths(kg, given, relation, reached, SHOWN)
+        return Why(
+            same_answer=same_answer,
+            of_given=of_given,
+            given_degree=int(kg.degrees.in_degree(given)),
+            paths=[[self._fact(*edge) for edge in path] for path in paths],
+            nearest=self.neighbours.of(answer, SHOWN, relation=query.asked == "relation"),
+        )
+
+    def _nearest(self, entities: Tensor, to: int) -> list[int]:
+        """Places of the first few of ``entities`` (N,) by their cosine with ``to``."""
+        cosines = self.neighbours.cosines(to)[entities]
+        return torch.sort(cosines, descending=True, stable=True).indices[:SHOWN].tolist()
+
+    def _fact(self, head: int, relation: int, tail: int) -> Fact:
+        """An edge as its training triple reads."""
+        kg = self.kg
+        if relation >= kg.num_relations:
+            head, relation, tail = tail, relation - kg.num_relations, head
+        return Fact(kg.entities[head], kg.relations[relation], kg.entities[tail])
