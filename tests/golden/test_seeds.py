@@ -28,7 +28,12 @@ SHARED = (
 OPTIONS = {
     "conve": ("model.decoder=conve", "training.label_smoothing=0.1"),
     "tucker": ("model.decoder=tucker", "model.relation_dim=8", "strategy.name=reweight"),
-    "complex": ("model.decoder=complex", "training.loss=ce", "training.n3=0.01"),
+    "complex": (
+        "model.decoder=complex",
+        "training.optimizer=adam",
+        "training.loss=ce",
+        "training.n3=0.01",
+    ),
     "mixup": (
         *("model.decoder=conve", "strategy.name=mixup", "training.regime=1-k"),
         *("training.negatives=10", "swa.enabled=true", "swa.start=2", "swa.every=1"),
