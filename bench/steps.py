@@ -46,10 +46,11 @@ def settings(
     """One stage with the paper's sizes."""
     model = TUCKER if decoder == "tucker" else {}
     loss = "ce" if strategy == "logit-adjustment" else "bce"
+    paper = {"epochs": 1, "lr": 1e-3, "loss": loss, "optimizer": "adam", "validate_every": 10**9}
     return Config(
         model=ModelConfig(decoder=decoder, entity_dim=dim, **model),  # type: ignore[arg-type]
         training=TrainingConfig(
-            **{"epochs": 1, "lr": 1e-3, "loss": loss, "validate_every": 10**9, **training},
+            **{**paper, **training},
             regime=regime,  # type: ignore[arg-type]
             batch_size=batch,
         ),

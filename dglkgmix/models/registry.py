@@ -22,7 +22,7 @@ def build_decoder(options: ModelConfig) -> Decoder:
     Raises:
         ConfigError: an unknown name, an option at "auto", or a geometry that does not fit.
     """
-    for name in ("entity_dim", "relation_dim"):
+    for name in ("entity_dim", "relation_dim", "input_dropout"):
         if getattr(options, name) == "auto":
             raise ConfigError(f"model.{name} is still 'auto': resolve the configuration first")
     decoder: Decoder = _built(find("decoder", options.decoder), options)

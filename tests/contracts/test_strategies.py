@@ -34,6 +34,7 @@ def build(kg, decoder="conve", encoder="lookup"):
     options = ModelConfig(
         decoder=decoder,
         encoder=encoder,
+        input_dropout=0.2,
         entity_dim=8,
         relation_dim=8,
         bias=True,

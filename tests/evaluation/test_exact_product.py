@@ -63,7 +63,10 @@ def test_a_hundred_equal_vectors_are_in_the_middle_for_every_block():
     """Case 65."""
     kg = KnowledgeGraph.from_arrays([(0, 0, 1)], None, [(2, 0, 5), (99, 0, 0)], entities=100)
     model = LinkPredictor.build(
-        ModelConfig(decoder="distmult", entity_dim=37, relation_dim=37, bias=False), kg
+        ModelConfig(
+            decoder="distmult", input_dropout=0.2, entity_dim=37, relation_dim=37, bias=False
+        ),
+        kg,
     )
     with torch.no_grad():
         model.encoder.entity_table[:] = model.encoder.entity_table[0].clone()
@@ -92,7 +95,13 @@ def test_a_barely_trained_model_ranks_the_same_for_every_block_and_process_count
     rows = torch.stack([torch.randint(n, (200,), generator=generator) for n in (2000, 3, 2000)], 1)
     kg = KnowledgeGraph.from_arrays(rows[:100], None, rows[100:], entities=2000, relations=3)
     options = ModelConfig(
-        decoder=decoder, encoder=encoder, entity_dim=36, relation_dim=36, filters=2, bias=False
+        decoder=decoder,
+        encoder=encoder,
+        input_dropout=0.2,
+        entity_dim=36,
+        relation_dim=36,
+        filters=2,
+        bias=False,
     )
     model = LinkPredictor.build(options, kg)
     with torch.no_grad():  # nearly the same vector everywhere

@@ -206,7 +206,9 @@ def test_a_million_entities_within_four_gibibytes(run_python):
         from dglkgmix.evaluation.ranking import rank
         from dglkgmix.models.link_predictor import LinkPredictor
         kg = generated(1_000_000, 100, 300_000, held_out=500)
-        options = ModelConfig(decoder="distmult", entity_dim=32, relation_dim=32, bias=False)
+        options = ModelConfig(
+            decoder="distmult", input_dropout=0.2, entity_dim=32, relation_dim=32, bias=False
+        )
         scorer = ModelScorer(LinkPredictor.build(options, kg).eval())
         rank(scorer, evaluation_queries(kg, "test"), kg.known_index)
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024

@@ -16,6 +16,7 @@ from dglkgmix.models.link_predictor import LinkPredictor
 def model(kg, decoder="distmult"):
     config = ModelConfig(
         decoder=decoder,
+        input_dropout=0.2,
         entity_dim=8,
         relation_dim=8,
         height=4,

@@ -44,7 +44,13 @@ def test_arrays_come_with_names_in_the_same_order(toy, tmp_path):
 
 def test_an_encoder_s_vectors_are_those_that_the_decoder_reads(toy, tmp_path):
     config = ModelConfig(
-        decoder="distmult", encoder="rgcn", entity_dim=8, relation_dim=8, bases=2, bias=True
+        decoder="distmult",
+        encoder="rgcn",
+        input_dropout=0.2,
+        entity_dim=8,
+        relation_dim=8,
+        bases=2,
+        bias=True,
     )
     built = LinkPredictor.build(config, toy, seed=0).train()
     export_vectors(built, toy, tmp_path, "npy")

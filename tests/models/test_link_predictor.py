@@ -115,7 +115,9 @@ def test_no_bias_unless_asked_for():
 
 
 def test_tables_start_at_the_scale_that_is_asked_for():
-    options = ModelConfig(decoder="complex", entity_dim=64, relation_dim=64, bias=False)
+    options = ModelConfig(
+        decoder="complex", input_dropout=0.2, entity_dim=64, relation_dim=64, bias=False
+    )
     kg = KnowledgeGraph.from_arrays([(0, 0, 399)], entities=400, relations=50)
     made = {
         scale: LinkPredictor.build(replace(options, init_scale=scale), kg, seed=3).encoder

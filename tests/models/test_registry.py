@@ -18,7 +18,9 @@ from dglkgmix.models.rgcn import RGCN
 from dglkgmix.models.transe import TransE
 from dglkgmix.models.tucker import TuckER
 
-OPTIONS = ModelConfig(input_dropout=0.2, entity_dim=12, relation_dim=12, bias=False, bases=2)
+OPTIONS = ModelConfig(
+    decoder="conve", input_dropout=0.2, entity_dim=12, relation_dim=12, bias=False, bases=2
+)
 KG = KnowledgeGraph.from_arrays([(0, 0, 1), (1, 0, 2)])
 
 
@@ -89,3 +91,5 @@ def test_refuses_unknown_names_and_unsettled_options():
         replace(OPTIONS, encoder="gcn")
     with pytest.raises(ConfigError, match="entity_dim is still 'auto'"):
         build_decoder(ModelConfig())
+    with pytest.raises(ConfigError, match="input_dropout is still 'auto'"):
+        build_decoder(replace(OPTIONS, input_dropout="auto"))

@@ -60,6 +60,8 @@ def test_no_triples_cost_nothing():
 
 @pytest.mark.parametrize("name", sorted(set(DECODERS) - set(ABLE)))
 def test_other_decoders_refuse(name):
-    decoder = build_decoder(ModelConfig(decoder=name, entity_dim=8, relation_dim=8))
+    decoder = build_decoder(
+        ModelConfig(decoder=name, input_dropout=0.2, entity_dim=8, relation_dim=8)
+    )
     with pytest.raises(ConfigError, match="no product with all relations"):
         decoder.relation_query(torch.zeros(1, 8), torch.zeros(1, 8))

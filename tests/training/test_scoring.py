@@ -15,7 +15,9 @@ CANDIDATES = torch.randint(20, (6, 5), generator=torch.Generator().manual_seed(0
 
 
 def build(graph, decoder, *, bias):
-    options = ModelConfig(decoder=decoder, entity_dim=8, relation_dim=8, height=4, bias=bias)
+    options = ModelConfig(
+        decoder=decoder, input_dropout=0.2, entity_dim=8, relation_dim=8, height=4, bias=bias
+    )
     model = LinkPredictor.build(options, graph, seed=0)
     if model.bias is not None:
         torch.nn.init.normal_(model.bias, generator=torch.Generator().manual_seed(1))
