@@ -8,8 +8,9 @@ from dglkgmix.config.toml import apply_overrides
 from dglkgmix.kg.graph import KnowledgeGraph
 
 SMALL = (
-    *("model.entity_dim=8", "model.filters=2", "model.bases=2", "training.epochs=3"),
-    *("training.batch_size=16", "training.negatives=5", "training.validate_every=1"),
+    *("model.decoder=conve", "model.entity_dim=8", "model.filters=2", "model.bases=2"),
+    *("training.epochs=3", "training.batch_size=16", "training.negatives=5"),
+    "training.validate_every=1",
     *("runtime.threads=1", "runtime.device=cpu", "runtime.precision=fp32"),
 )
 
