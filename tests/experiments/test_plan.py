@@ -63,6 +63,7 @@ pretrain.epochs = 7
 [settings]
 pretrain.epochs = 3
 pretrain.batch_size = 4
+training.optimizer = "adam"
 pretrain.validate_every = 1
 """
     )

@@ -31,7 +31,8 @@ def settled(graph, *overrides):
 
 
 def test_weights_scores_and_candidates_are_counted(graph):
-    config = settled(graph, "model.decoder=distmult", "training.batch_size=16")
+    plain = ("model.decoder=distmult", "training.loss=bce", "training.batch_size=16")
+    config = settled(graph, *plain)
     weights, batch, encoder = estimate(stages(config)[0], HUGE)
     tables = 1_000_000 * 9 + 200 * 8
     assert weights.size == 7 * 4 * tables
@@ -43,7 +44,7 @@ def test_weights_scores_and_candidates_are_counted(graph):
         (["training.loss=ce", "training.batch_size=300"], 2 * 2**20),
         (["model.decoder=transe"], 7 * 16_000_000),
     ]:
-        other = settled(graph, "model.decoder=distmult", "training.batch_size=16", *overrides)
+        other = settled(graph, *plain, *overrides)
         batch = estimate(stages(other)[0], HUGE)[1]
         assert batch.size == pytest.approx(4 * scores, rel=0.01)
     config = settled(graph, "model.decoder=distmult", "training.regime=1-k")
@@ -67,7 +68,7 @@ def test_a_relation_of_rescal_is_a_matrix(graph):
     ],
 )
 def test_each_decoder_says_what_a_query_costs(graph, decoder, largest):
-    options = (f"model.decoder={decoder}", "model.filters=3", "model.kernel=2")
+    options = (f"model.decoder={decoder}", "model.filters=3", "model.kernel=2", "training.loss=bce")
     batch = estimate(stages(settled(graph, *options, "training.batch_size=16"))[0], HUGE)[1]
     scores = 7 * 16 * 1_000_000 if decoder == "transe" else 2 * 2**20
     assert batch.size == 4 * (scores + 3 * 16 * largest)
@@ -197,7 +198,10 @@ STAR = KnowledgeGraph.from_names([("a", "r", "z"), ("b", "r", "z"), ("c", "r", "
 )
 def test_synthetic_samples_are_counted(overrides, samples, scores):
     mixup = ["strategy.name=mixup", "strategy.threshold=4", "strategy.partners=1"]
-    plain = ["model.decoder=distmult", "training.batch_size=10", "pretrain.enabled=false"]
+    plain = [
+        *("model.decoder=distmult", "training.loss=bce", "training.batch_size=10"),
+        "pretrain.enabled=false",
+    ]
     config = settled(STAR, *plain, *overrides, *mixup)
     _, _, _, mixed, partners = estimate(stages(config)[-1], STAR)
     # Two heads, two relations, the mix and its gradient; a query of 8 numbers, thrice.

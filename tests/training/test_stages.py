@@ -5,7 +5,7 @@ from dglkgmix.training.stages import stages
 SETTLED = [
     *("pretrain.regime=1-n", "pretrain.epochs=7", "pretrain.lr=0.5", "pretrain.input_dropout=0.9"),
     *("training.regime=1-k", "training.epochs=3", "training.lr=0.25", "strategy.name=mixup"),
-    "swa.enabled=true",
+    *("model.input_dropout=0.2", "swa.enabled=true"),
 ]
 
 
