@@ -12,7 +12,7 @@ from dglkgmix.training.launch import train
 from tests.conftest import write_splits
 
 SETTINGS = (
-    *("model.decoder=distmult", "model.entity_dim=8", "training.epochs=2"),
+    *("model.decoder=distmult", "model.entity_dim=8", "training.epochs=2", "training.loss=bce"),
     *("training.batch_size=16", "runtime.threads=1", "runtime.device=cpu"),
     "runtime.precision=fp32",
 )

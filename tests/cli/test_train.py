@@ -213,7 +213,7 @@ def test_a_resume_takes_what_says_where_and_how_it_runs(run, finished, tmp_path)
         (("--show-config",), "a run's settings are in its config.toml"),
         (("--epochs", "1"), "training.epochs is 1 now, and 2 epochs are trained already"),
         (("--patience", "5"), "the training is over after 2 epochs"),
-        (("--lr", "0.7"), "training.lr is 0.003 in the run and 0.7 now"),
+        (("--lr", "0.7"), "training.lr is 0.1 in the run and 0.7 now"),
         (("--strategy", "mixup"), "strategy.name is 'standard' in the run and 'mixup' now"),
         (("other",), "data.source is"),
         (("--recipe", "codex-s-conve"), "--resume takes the run's own settings"),

@@ -25,6 +25,7 @@ from pathlib import Path
 SMALL = (
     "--strategy=mixup",
     "--set=model.entity_dim=18",
+    "--model=conve",
     "--set=model.filters=2",
     "--set=swa.start=2",
     "--set=swa.every=2",

@@ -23,6 +23,7 @@ from dglkgmix.training.launch import resume, train
 SETTINGS = apply_overrides(
     Config(),
     [
+        "model.decoder=conve",
         "model.entity_dim=18",
         "model.filters=2",
         "training.epochs=2",
