@@ -103,7 +103,7 @@ def learning_rate(
 
 
 def n3(num_edges: int) -> float:
-    """Weight of the N3 penalty, chosen on validation (docs/guides/own-graph.md, "The default model")."""
+    """Weight of the N3 penalty, chosen on validation (docs/guides/own-graph.md)."""
     return 0.05 if num_edges < _SMALL else 0.02
 
 
