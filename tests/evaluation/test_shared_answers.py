@@ -51,9 +51,9 @@ def test_figures_are_those_of_sets(monkeypatch, hub):
     draw = np.random.default_rng(0)
     triples = {(int(h), int(r), int(t)) for h, r, t in draw.integers((12, 2, 12), size=(70, 3))}
     heads, relations = (column.ravel() for column in np.mgrid[:12, :2])
-    entities = np.array(
-        [[e for e in range(12) if (h, r, e) not in triples][:2] for h, r in zip(heads, relations)]
-    )
+    queries = zip(heads, relations, strict=True)
+    new = [[e for e in range(12) if (h, r, e) not in triples][:2] for h, r in queries]
+    entities = np.array(new)
     found = SharedAnswers(index(sorted(triples))).of(heads, relations, entities)
     for h, r, row, figures in zip(heads, relations, entities, found, strict=True):
         facts = [(a, c) for a, b, c in triples if b == r]
