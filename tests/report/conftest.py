@@ -76,7 +76,7 @@ def make_run(small_graph, tmp_path_factory):
 
 SETTINGS = {
     "model.decoder": "distmult",
-    "training.loss": "bce",
+    "training.optimizer": "adam",
     "model.entity_dim": 8,
     "training.epochs": 2,
     "training.batch_size": 32,
