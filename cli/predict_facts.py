@@ -23,7 +23,7 @@ def given_facts(
     from dglkgmix.prediction.facts import COLUMNS, fact_row
     from dglkgmix.prediction.tables import write_rows
 
-    found = predictor.predict_triples(facts.values())
+    found = predictor.predict_triples(list(fact.given.values()) for fact in facts.values())
     for text in dict.fromkeys(text for fact in found for text in fact.warnings):
         warn(text)
     if out is not None:

@@ -10,6 +10,7 @@ from torch import Tensor
 
 from dglkgmix.evaluation.neighbours import Neighbour, Neighbours
 from dglkgmix.kg.connections import shortest_paths
+from dglkgmix.prediction.facts import Triple
 
 if TYPE_CHECKING:
     from dglkgmix.kg.graph import KnowledgeGraph
@@ -17,15 +18,6 @@ if TYPE_CHECKING:
 
 # Facts, paths and entities that are listed of each kind.
 SHOWN = 3
-
-
-@dataclass(frozen=True)
-class Fact:
-    """A training triple by name."""
-
-    head: str
-    relation: str
-    tail: str
 
 
 @dataclass(frozen=True)
@@ -46,10 +38,10 @@ class Why:
         nearest: the entities, or relations where one is asked for, nearest to the answer.
     """
 
-    same_answer: list[Fact]
-    of_given: list[Fact]
+    same_answer: list[Triple]
+    of_given: list[Triple]
     given_degree: int
-    paths: list[list[Fact]]
+    paths: list[list[Triple]]
     nearest: list[Neighbour]
 
 
@@ -90,7 +82,7 @@ class Explainer:
         _, others = kg.train_index.tails_of([reached], [reciprocal])
         others = others[others != given]
         same_answer = [
-            self._fact(int(others[place]), relation, reached)
+            self._triple(int(others[place]), relation, reached)
             for place in self._nearest(others, given)
         ]
         _, relations, others = kg.train_index.triples_of([given])
@@ -99,7 +91,7 @@ class Explainer:
         kept = ~(own | turned_loop)
         relations, others = relations[kept], others[kept]
         of_given = [
-            self._fact(given, int(relations[place]), int(others[place]))
+            self._triple(given, int(relations[place]), int(others[place]))
             for place in self._nearest(others, reached)
         ]
         paths = shortest_paths(kg, given, relation, reached, SHOWN)
@@ -107,7 +99,7 @@ class Explainer:
             same_answer=same_answer,
             of_given=of_given,
             given_degree=int(kg.degrees.in_degree(given)),
-            paths=[[self._fact(*edge) for edge in path] for path in paths],
+            paths=[[self._triple(*edge) for edge in path] for path in paths],
             nearest=self.neighbours.of(answer, SHOWN, relation=query.asked == "relation"),
         )
 
@@ -116,9 +108,9 @@ class Explainer:
         cosines = self.neighbours.cosines(to)[entities]
         return torch.sort(cosines, descending=True, stable=True).indices[:SHOWN].tolist()
 
-    def _fact(self, head: int, relation: int, tail: int) -> Fact:
+    def _triple(self, head: int, relation: int, tail: int) -> Triple:
         """An edge as its training triple reads."""
         kg = self.kg
         if relation >= kg.num_relations:
             head, relation, tail = tail, relation - kg.num_relations, head
-        return Fact(kg.entities[head], kg.relations[relation], kg.entities[tail])
+        return Triple(kg.entities[head], kg.relations[relation], kg.entities[tail])

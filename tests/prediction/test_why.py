@@ -3,7 +3,8 @@ import torch
 
 from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.prediction.answers import Predictor, Query
-from dglkgmix.prediction.why import Explainer, Fact, Why
+from dglkgmix.prediction.facts import Triple
+from dglkgmix.prediction.why import Explainer, Why
 from tests.evaluation.stand_ins import TableScorer
 
 ROWS = ["ann likes tea", "bob likes tea", "cid likes tea", "ann likes jam", "ann knows bob"]
@@ -28,7 +29,7 @@ def kg():
 
 
 def facts(*texts):
-    return [Fact(*text.split()) for text in texts]
+    return [Triple(*text.split()) for text in texts]
 
 
 @pytest.mark.parametrize(
