@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import csv
 import errno
+import io
 import os
 import secrets
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 from dglkgmix.errors import StorageError
 from dglkgmix.paths import path_of
@@ -38,6 +41,27 @@ def storage_errors(path: Path) -> Iterator[None]:
             raise
         reason = _ADVICE.get(error.errno or 0, error.strerror or str(error))
         raise StorageError(f"{path}: {reason}") from error
+
+
+def text_lines(lines: Iterable[str]) -> Callable[[Path], None]:
+    """The content of a text file, line by line, so that it is never in memory whole."""
+
+    def write(path: Path) -> None:
+        with path.open("w", encoding="utf-8", newline="") as file:
+            file.writelines(lines)
+
+    return write
+
+
+def csv_lines(rows: Iterable[Iterable[Any]]) -> Iterator[str]:
+    """Rows as the lines of a CSV file."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    for row in rows:
+        writer.writerow(row)
+        yield text.getvalue()
+        text.seek(0)
+        text.truncate()
 
 
 def write_atomic(path: Path, data: Content) -> None:

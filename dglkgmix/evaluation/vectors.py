@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import csv
 import io
 import json
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,10 +17,9 @@ import pyarrow.parquet as pq
 import torch
 from torch import Tensor
 
-from dglkgmix.atomic import Content
+from dglkgmix.atomic import Content, csv_lines, text_lines, write_atomic
 from dglkgmix.errors import OVERWRITE, ConfigError, NumericError, StorageError
 from dglkgmix.evaluation.model_scorer import evaluating
-from dglkgmix.files import write_atomic
 from dglkgmix.kg.degrees import DegreeBins
 from dglkgmix.kg.vocabulary import Vocabulary, safe_in_spreadsheets
 from dglkgmix.paths import path_of
@@ -146,20 +144,14 @@ def _numpy_files(tables: Sequence[_Table], kg: KnowledgeGraph) -> dict[str, Cont
 
 
 def _csv_files(tables: Sequence[_Table], kg: KnowledgeGraph) -> dict[str, Content]:
-    return {f"{table.stem}.csv": _csv(table) for table in tables}
+    return {f"{table.stem}.csv": text_lines(csv_lines(_rows(table))) for table in tables}
 
 
-def _csv(table: _Table) -> Content:
-    def write(path: Path) -> None:
-        with path.open("w", encoding="utf-8", newline="") as file:
-            writer = csv.writer(file, lineterminator="\n")
-            writer.writerow([*table.labels, *(f"v{i}" for i in range(table.vectors.shape[1]))])
-            labels = zip(*table.labels.values(), strict=True)
-            for row, numbers in zip(labels, table.vectors, strict=True):
-                figures = (_DIGITS % x for x in numbers.tolist())
-                writer.writerow([safe_in_spreadsheets(row[0]), *row[1:], *figures])
-
-    return write
+def _rows(table: _Table) -> Iterator[Sequence[Any]]:
+    yield [*table.labels, *(f"v{i}" for i in range(table.vectors.shape[1]))]
+    labels = zip(*table.labels.values(), strict=True)
+    for row, numbers in zip(labels, table.vectors, strict=True):
+        yield [safe_in_spreadsheets(row[0]), *row[1:], *(_DIGITS % x for x in numbers.tolist())]
 
 
 def _word2vec_files(tables: Sequence[_Table], kg: KnowledgeGraph) -> dict[str, Content]:
@@ -201,14 +193,8 @@ def _number_lines(vectors: Floats, separator: str) -> Iterable[str]:
 
 
 def _lines(*parts: Iterable[str]) -> Content:
-    """A file of text, line by line: numbers take several times the memory of their vectors."""
-
-    def write(path: Path) -> None:
-        with path.open("w", encoding="utf-8", newline="") as file:
-            for part in parts:
-                file.writelines(f"{line}\n" for line in part)
-
-    return write
+    """Not held as text: that takes several times the memory of the vectors."""
+    return text_lines(f"{line}\n" for part in parts for line in part)
 
 
 FORMATS: dict[str, Callable[[Sequence[_Table], KnowledgeGraph], dict[str, Content]]] = {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -20,6 +20,7 @@ from dglkgmix.kg.tables import TripleTable
 from dglkgmix.prediction.facts import (
     NEW_COLUMNS,
     Fact,
+    Triple,
     fact_row,
     judge_facts,
     trained_names,
@@ -186,8 +187,11 @@ class Predictor:
             asked = torch.tensor([candidates.head]), candidates.relations
             if len(self.kg.steering_index.tails_of(*asked)[1]):
                 another = self.listed.another(int(candidates.relations))
-        found = Prediction(query, answers, warnings, is_functional, another)
-        return found if self.explainer is None else self.explainer.explain(found)
+        if self.explainer is not None:
+            triples = [Triple(**(query.given | {query.asked: a.name})) for a in answers]
+            whys = [self.explainer.why(triple, query.asked) for triple in triples]
+            answers = [replace(a, why=why) for a, why in zip(answers, whys, strict=True)]
+        return Prediction(query, answers, warnings, is_functional, another)
 
     def predict_triples(self, triples: Iterable[Sequence[str]]) -> list[Fact]:
         """What the model makes of given facts: rows of head, relation and tail, known or not.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import torch
@@ -14,7 +14,6 @@ from dglkgmix.prediction.facts import Triple
 
 if TYPE_CHECKING:
     from dglkgmix.kg.graph import KnowledgeGraph
-    from dglkgmix.prediction.answers import Prediction, Query
 
 # Facts, paths and entities that are listed of each kind.
 SHOWN = 3
@@ -46,7 +45,7 @@ class Why:
 
 
 class Explainer:
-    """Adds ``why`` to the answers of a :class:`Predictor`.
+    """Finds what training holds beside an answer.
 
     Args:
         kg: the graph that the model was trained on.
@@ -56,26 +55,20 @@ class Explainer:
     def __init__(self, kg: KnowledgeGraph, neighbours: Neighbours) -> None:
         self.kg, self.neighbours = kg, neighbours
 
-    def explain(self, prediction: Prediction) -> Prediction:
-        """The prediction with a :class:`Why` for each answer."""
-        query = prediction.query
-        answers = [replace(a, why=self.why(query, a.name)) for a in prediction.answers]
-        return replace(prediction, answers=answers)
-
-    def why(self, query: Query, answer: str) -> Why:
-        """Of one answer to a query.
+    def why(self, triple: Triple, asked: str) -> Why:
+        """Of a query's answer: the triple with it, and the role that the query asks for.
 
         Raises:
             UnknownNameError: a name that the graph lacks; the message lists close matches.
             NumericError: a vector is not finite.
         """
-        kg, names = self.kg, query.given | {query.asked: answer}
+        kg = self.kg
         given, relation, reached = (
-            kg.entities.id(names["head"]),
-            kg.relations.id(names["relation"]),
-            kg.entities.id(names["tail"]),
+            kg.entities.id(triple.head),
+            kg.relations.id(triple.relation),
+            kg.entities.id(triple.tail),
         )
-        if query.asked == "head":
+        if asked == "head":
             given, relation, reached = reached, relation + kg.num_relations, given
         reciprocal = (relation + kg.num_relations) % kg.num_query_relations
         # Read off the answer's side, and turned round.
@@ -100,7 +93,7 @@ class Explainer:
             of_given=of_given,
             given_degree=int(kg.degrees.in_degree(given)),
             paths=[[self._triple(*edge) for edge in path] for path in paths],
-            nearest=self.neighbours.of(answer, SHOWN, relation=query.asked == "relation"),
+            nearest=self.neighbours.of(triple.given[asked], SHOWN, relation=asked == "relation"),
         )
 
     def _nearest(self, entities: Tensor, to: int) -> list[int]:
