@@ -1,4 +1,4 @@
-"""What speaks for answers, as lines for people."""
+"""What training holds beside answers, as lines for people."""
 
 from __future__ import annotations
 

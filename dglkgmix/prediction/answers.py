@@ -80,7 +80,7 @@ class Answer:
         bin: of the degree.
         known: whether train, valid or test hold the triple.
         trained: whether training triples hold the name at all.
-        why: what training holds that speaks for it, where an ``Explainer`` was asked.
+        why: what training holds beside it, where the predictor has an explainer.
     """
 
     name: str
@@ -95,7 +95,7 @@ class Answer:
 
 @dataclass(frozen=True)
 class Prediction:
-    """Answers to a query, best first, and what speaks against trusting them.
+    """Answers to a query, best first, with warnings.
 
     ``functional``: the query's relation has one answer for nearly every entity
     (:mod:`dglkgmix.kg.functional`). ``another``: of the relation's queries with an answer in

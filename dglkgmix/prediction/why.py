@@ -1,4 +1,4 @@
-"""What training holds that speaks for an answer, and how little that is where the degree is low."""
+"""Training facts, paths and neighbours beside an answer."""
 
 from __future__ import annotations
 
