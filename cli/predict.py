@@ -263,30 +263,21 @@ def _predictor(
 ) -> tuple[Predictor, ReadOptions]:
     """What answers, and how the run's names were read."""
     from dglkgmix.evaluation.list_probability import FEWEST
-    from dglkgmix.evaluation.model_scorer import ModelScorer
-    from dglkgmix.evaluation.neighbours import Neighbours
     from dglkgmix.kg.options import ReadOptions
     from dglkgmix.prediction.answers import Predictor
     from dglkgmix.prediction.tables import check_ending
-    from dglkgmix.prediction.why import Explainer
 
     if out is not None:
         check_ending(out)
         if why and out.suffix != ".jsonl":
             raise ConfigError(f"--why has no use with {out.suffix} files: write .jsonl")
     run = open_run(path, **choice)
-    listed = run.list_probability()
-    if listed is None:
+    predictor = Predictor.of(run, bins, explain=why)
+    if predictor.listed is None:
         warn(
             f"no probabilities: fitting them takes {FEWEST} validation facts among the first "
             "answers of their queries"
         )
-    scorer = ModelScorer(run.model)
-    explainer = None
-    if why:
-        explainer = Explainer(run.kg, Neighbours(run.kg, run.model, scorer.vectors))
-    asked = run.kg, scorer, listed, bins, explainer
-    predictor = Predictor(*asked, candidates=run.candidates)
     return predictor, ReadOptions(**run.config.data.reading)
 
 

@@ -13,6 +13,7 @@ from dglkgmix.errors import ConfigError, NumericError
 from dglkgmix.evaluation.candidates import Candidates
 from dglkgmix.evaluation.list_probability import ListProbability
 from dglkgmix.evaluation.model_scorer import ModelScorer
+from dglkgmix.evaluation.neighbours import Neighbours
 from dglkgmix.evaluation.scorer import Scorer
 from dglkgmix.kg.degrees import DegreeBins
 from dglkgmix.kg.functional import SHARE, functional
@@ -27,10 +28,10 @@ from dglkgmix.prediction.facts import (
     untrained,
 )
 from dglkgmix.prediction.relations import new_facts
+from dglkgmix.prediction.why import Explainer, Why
 
 if TYPE_CHECKING:
     from dglkgmix.kg.graph import KnowledgeGraph
-    from dglkgmix.prediction.why import Explainer, Why
     from dglkgmix.runs.run import Run
 
 
@@ -146,10 +147,13 @@ class Predictor:
         self._trained = trained_names(kg)
 
     @classmethod
-    def of(cls, run: Run, bins: DegreeBins | None = None) -> Predictor:
+    def of(cls, run: Run, bins: DegreeBins | None = None, *, explain: bool = False) -> Predictor:
         """With the model of a run and its probability of ranked answers."""
-        asked = run.kg, ModelScorer(run.model), run.list_probability(), bins
-        return cls(*asked, candidates=run.candidates)
+        scorer, explainer = ModelScorer(run.model), None
+        if explain:
+            explainer = Explainer(run.kg, Neighbours(run.kg, run.model, scorer.vectors))
+        given = run.kg, scorer, run.list_probability(), bins, explainer
+        return cls(*given, candidates=run.candidates)
 
     def predict(self, query: Query, *, top: int = 10, new_only: bool = False) -> Prediction:
         """The ``top`` best answers; with ``new_only``, of those that no split holds.
