@@ -174,10 +174,10 @@ def _word2vec(names: Vocabulary, vectors: Floats) -> Content:
 def _projector_files(tables: Sequence[_Table], kg: KnowledgeGraph) -> dict[str, Content]:
     files: dict[str, Content] = {}
     bins = DegreeBins()
-    columns = {"entities": kg.edges[:, 2], "relations": kg.edges[:, 1]}
+    counted = {"entities": kg.degrees.of_entities, "relations": kg.degrees.of_relations}
     for table in tables:
         table.vocabulary.check_tsv("export to Parquet")
-        degrees = torch.bincount(columns[table.stem], minlength=len(table.vectors))
+        degrees = counted[table.stem]
         labels = {name: values for name, values in table.labels.items() if name != "bias"}
         labels["degree"] = degrees.tolist()
         labels["bin"] = [bins.names[i] for i in bins.assign(degrees).tolist()]

@@ -47,7 +47,7 @@ class Degrees:
 
     def in_degree(self, v: Any) -> Tensor:
         """Training triples with tail v."""
-        return self._in_degrees[as_ids(v, "entity", self._num_entities)]
+        return self.of_entities[as_ids(v, "entity", self._num_entities)]
 
     def out_degree(self, v: Any) -> Tensor:
         """Training triples with head v: the in-degree, as every triple has its reciprocal."""
@@ -96,8 +96,14 @@ class Degrees:
         return broadcast(entities, as_ids(r, "relation", 2 * self._num_relations))
 
     @cached_property
-    def _in_degrees(self) -> Tensor:
+    def of_entities(self) -> Tensor:
+        """(E,) training triples of each entity."""
         return torch.bincount(self._edges[:, 2], minlength=self._num_entities)
+
+    @cached_property
+    def of_relations(self) -> Tensor:
+        """(2R,) training triples of each relation, reciprocal ones included."""
+        return torch.bincount(self._edges[:, 1], minlength=2 * self._num_relations)
 
     @cached_property
     def _pair_table(self) -> tuple[Tensor, Tensor]:

@@ -6,7 +6,6 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import torch
 from torch import Tensor
 
 from dglkgmix.evaluation.candidates import Candidates
@@ -165,8 +164,8 @@ def _probabilities(
 def trained_names(kg: KnowledgeGraph) -> dict[str, Tensor]:
     """Whether training triples hold a name: "entity" (E,) and "relation" (2R,), bool."""
     return {
-        "entity": torch.bincount(kg.edges[:, 2], minlength=kg.num_entities) > 0,
-        "relation": torch.bincount(kg.edges[:, 1], minlength=kg.num_query_relations) > 0,
+        "entity": kg.degrees.of_entities > 0,
+        "relation": kg.degrees.of_relations > 0,
     }
 
 
