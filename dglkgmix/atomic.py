@@ -7,7 +7,7 @@ import errno
 import io
 import os
 import secrets
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -73,6 +73,22 @@ def write_atomic(path: Path, data: Content) -> None:
     path = path_of(path)
     with replacing(path, data, path.parent):
         pass
+
+
+def write_folder(files: Mapping[Path, Content]) -> list[Path]:
+    """Write files of a folder, which is made where it does not exist; their paths.
+
+    Raises:
+        StorageError: the folder cannot be made, or as :func:`write_atomic`.
+    """
+    for path, data in files.items():
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            reason = f"the folder cannot be made: {error.strerror}"
+            raise StorageError(f"{path.parent}: {reason}") from error
+        write_atomic(path, data)
+    return list(files)
 
 
 @contextmanager

@@ -17,8 +17,8 @@ import pyarrow.parquet as pq
 import torch
 from torch import Tensor
 
-from dglkgmix.atomic import Content, csv_lines, text_lines, write_atomic
-from dglkgmix.errors import OVERWRITE, ConfigError, NumericError, StorageError
+from dglkgmix.atomic import Content, csv_lines, text_lines, write_folder
+from dglkgmix.errors import OVERWRITE, ConfigError, NumericError
 from dglkgmix.evaluation.model_scorer import evaluating
 from dglkgmix.kg.degrees import DegreeBins
 from dglkgmix.kg.vocabulary import Vocabulary, safe_in_spreadsheets
@@ -211,10 +211,4 @@ def _write(folder: Path, files: dict[str, Content], *, overwrite: bool) -> list[
     existing = [path for path in paths if path.exists()]
     if existing and not overwrite:
         raise ConfigError(f"{existing[0]}: exists; choose another folder, or pass {OVERWRITE}")
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise StorageError(f"{folder}: cannot be made: {error.strerror}") from error
-    for path, data in paths.items():
-        write_atomic(path, data)
-    return list(paths)
+    return write_folder(paths)

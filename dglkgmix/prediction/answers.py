@@ -167,17 +167,17 @@ class Predictor:
         """
         if top < 1:
             raise ConfigError(f"top must be at least 1, not {top}: it is the number of answers")
-        candidates = self._candidates(query)
+        choices = self._choices(query)
         with torch.no_grad():
-            scores = self._scores(candidates)
+            scores = self._scores(choices)
         if not bool(torch.isfinite(scores).all()):
             raise NumericError(f"the model's scores for {query.given} are not all finite")
-        known = self._known(candidates)
-        allowed = self._allowed(candidates)
+        known = self._known(choices)
+        allowed = self._allowed(choices)
         best = _best(scores, allowed & ~known if new_only else allowed, top)
-        chances = self._probabilities(candidates, scores)[best]
-        answers = self._answers(candidates, best, scores[best], known[best], chances)
-        is_functional = query.asked != "relation" and bool(self._functional[candidates.relations])
+        chances = self._probabilities(choices, scores)[best]
+        answers = self._answers(choices, best, scores[best], known[best], chances)
+        is_functional = query.asked != "relation" and bool(self._functional[choices.relations])
         warnings = self._warnings(query)
         if is_functional and known.any():
             one = "tail" if query.asked == "tail" else "head"
@@ -188,9 +188,9 @@ class Predictor:
             )
         another = None
         if self.listed is not None and query.asked != "relation":
-            asked = torch.tensor([candidates.head]), candidates.relations
+            asked = torch.tensor([choices.head]), choices.relations
             if len(self.kg.steering_index.tails_of(*asked)[1]):
-                another = self.listed.another(int(candidates.relations))
+                another = self.listed.another(int(choices.relations))
         if self.explainer is not None:
             triples = [Triple(**(query.given | {query.asked: a.name})) for a in answers]
             whys = [self.explainer.why(triple, query.asked) for triple in triples]
@@ -241,7 +241,7 @@ class Predictor:
         rows = [fact_row(f) | {"place": place, "plausibility": p} for f, place, p in order]
         return [{column: row[column] for column in NEW_COLUMNS} for row in rows]
 
-    def _candidates(self, query: Query) -> _Candidates:
+    def _choices(self, query: Query) -> _Choices:
         """The triples among which the query chooses, as the model is asked: tails are scored."""
         kg, asked = self.kg, query.asked
         ids = {
@@ -250,46 +250,46 @@ class Predictor:
         }
         if asked == "relation":
             every_relation = torch.arange(kg.num_relations)
-            return _Candidates(ids["head"], every_relation, torch.tensor([ids["tail"]]), asked)
+            return _Choices(ids["head"], every_relation, torch.tensor([ids["tail"]]), asked)
         reciprocal = kg.num_relations if asked == "head" else 0
         relation = torch.tensor([ids["relation"] + reciprocal])
         given = ids["tail" if asked == "head" else "head"]
-        return _Candidates(given, relation, torch.arange(kg.num_entities), asked)
+        return _Choices(given, relation, torch.arange(kg.num_entities), asked)
 
-    def _scores(self, candidates: _Candidates) -> Tensor:
+    def _scores(self, choices: _Choices) -> Tensor:
         """(C,)."""
-        relations = candidates.relations
-        query = self.scorer.query(torch.full_like(relations, candidates.head), relations)
-        if candidates.asked == "relation":
-            return self.scorer.gather(query, candidates.tails.expand(len(relations), 1))[:, 0].cpu()
+        relations = choices.relations
+        query = self.scorer.query(torch.full_like(relations, choices.head), relations)
+        if choices.asked == "relation":
+            return self.scorer.gather(query, choices.tails.expand(len(relations), 1))[:, 0].cpu()
         return self.scorer.scores(query, 0, self.kg.num_entities)[0].cpu()
 
-    def _known(self, candidates: _Candidates) -> Tensor:
+    def _known(self, choices: _Choices) -> Tensor:
         """(C,) bool: some split holds the triple."""
-        head, relations, tails = candidates.head, candidates.relations, candidates.tails
-        if candidates.asked == "relation":
+        head, relations, tails = choices.head, choices.relations, choices.tails
+        if choices.asked == "relation":
             return self.kg.known_index.contains(torch.full_like(relations, head), relations, tails)
         known = torch.zeros(self.kg.num_entities, dtype=torch.bool)
         known[self.kg.known_index.tails_of(torch.tensor([head]), relations)[1]] = True
         return known
 
-    def _allowed(self, candidates: _Candidates) -> Tensor:
+    def _allowed(self, choices: _Choices) -> Tensor:
         """(C,) bool: may answer."""
-        if candidates.asked == "relation":
-            return torch.ones(len(candidates.relations), dtype=torch.bool)
-        return self.candidates.mask(candidates.relations, 0, self.kg.num_entities)[0]
+        if choices.asked == "relation":
+            return torch.ones(len(choices.relations), dtype=torch.bool)
+        return self.candidates.mask(choices.relations, 0, self.kg.num_entities)[0]
 
     def _answers(
         self,
-        candidates: _Candidates,
+        choices: _Choices,
         best: Tensor,
         scores: Tensor,
         known: Tensor,
         chances: Tensor,
     ) -> list[Answer]:
-        kind = "relation" if candidates.asked == "relation" else "entity"
+        kind = "relation" if choices.asked == "relation" else "entity"
         names = self.kg.relations if kind == "relation" else self.kg.entities
-        relations, tails = candidates.relations, candidates.tails
+        relations, tails = choices.relations, choices.tails
         columns = (relations[best], tails) if kind == "relation" else (relations, tails[best])
         degrees = self.kg.degrees.tail_relation(columns[1], columns[0])
         return [
@@ -305,12 +305,12 @@ class Predictor:
             for place, index in enumerate(best.tolist())
         ]
 
-    def _probabilities(self, candidates: _Candidates, scores: Tensor) -> Tensor:
+    def _probabilities(self, choices: _Choices, scores: Tensor) -> Tensor:
         """(C,), NaN where there is none."""
-        if self.listed is None or candidates.asked == "relation":
+        if self.listed is None or choices.asked == "relation":
             return torch.full((len(scores),), torch.nan)
-        head = torch.tensor([candidates.head])
-        asked = self.kg, head, candidates.relations, scores[None]
+        head = torch.tensor([choices.head])
+        asked = self.kg, head, choices.relations, scores[None]
         found = self.listed.of_entities(*asked, candidates=self.candidates)
         return torch.from_numpy(found[0])
 
@@ -323,7 +323,7 @@ class Predictor:
 
 
 @dataclass(frozen=True)
-class _Candidates:
+class _Choices:
     """C triples (head, relations, tails); either relations or tails is a single one."""
 
     head: int
