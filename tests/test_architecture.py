@@ -141,7 +141,7 @@ def test_imports_go_up_the_way() -> None:
 
 
 def test_no_module_needs_itself() -> None:
-    """No circle of imports, in one room or across rooms; those for types and in functions included."""
+    """No circle of imports, those for types and in functions included."""
     names = {name_of(path): path for path in sources() if name_of(path) != "dglkgmix"}
     needs = {
         module: {
