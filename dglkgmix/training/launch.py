@@ -71,8 +71,8 @@ def train(
     the result.
 
     Raises:
-        ConfigError: options that make no sense, or ``out`` is the run that the training starts from;
-            nothing has been written then.
+        ConfigError: options that make no sense, or ``out`` is the run that the training starts
+            from; nothing has been written then.
         CheckpointError: ``out`` holds something and ``overwrite`` is not set, or is in use.
         NumericError: a loss that is not finite; the best weights so far are in ``out``.
         StorageError: the disk failed; the last complete state is intact.

@@ -135,7 +135,7 @@ def test_folds_that_make_no_sense(ring, tmp_path, folds):
         detect_errors(ring, tmp_path, folds)
 
 
-@pytest.mark.parametrize("section, option", [("pretrain", "run"), ("training", "parent")])
+@pytest.mark.parametrize(("section", "option"), [("pretrain", "run"), ("training", "parent")])
 def test_weights_that_have_seen_every_fact_are_refused(ring, tmp_path, section, option):
     run = Run(ring.folder)
     changed = replace(getattr(ring.config, section), **{option: "runs/earlier"})
