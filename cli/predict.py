@@ -139,8 +139,13 @@ def predict(
     query = None if whole else Triple(**given) if len(given) == 3 else Query(**names)
     if isinstance(query, Triple):
         _check_fact(top, new_only)
+    if whole and new_only:
+        raise ConfigError("--new-only has no use with whole relations, whose facts are all new")
     if why and not isinstance(query, Query):
         raise ConfigError("--why has no use without a query: it explains answers")
+    if isinstance(query, Query) and query.asked == "relation" and (candidates or types):
+        option = "--candidates" if candidates else "--types"
+        raise ConfigError(f"{option} has no use where the relation is asked for: it is about entities")
     predictor, reading = _predictor(run, out, **choice)
     if query is None:
         name = None if relation is None else reading.name(relation)
