@@ -113,7 +113,7 @@ def detect_errors(
         return judge_facts(kg, ModelScorer(run_.model), rows, candidates=run.candidates)
 
     facts: list[tuple[Fact, str]] = []
-    for number in held[held >= 0].unique().tolist():  # with few facts some folds have none
+    for number in np.unique(held[held >= 0]).tolist():  # with few facts some folds have none
         model = _without(run, held != number, runs / f"fold-{number + 1}", progress)
         judged = judge(model, triples[:count][held == number])
         facts += [(fact, f"fold {number + 1}") for fact in judged]
