@@ -321,7 +321,9 @@ def _write(out: Path, predictions: list[Prediction], numbers: list[int]) -> None
     )
 
 
-_SHARED = "  neighbours whose probabilities would rise down the list share their mean"
+_RISING = (
+    "  answers are in the order of their scores; probabilities also use degrees and known answers"
+)
 
 
 def _page(prediction: Prediction) -> str:
@@ -355,7 +357,7 @@ def _page(prediction: Prediction) -> str:
             share = f"{100 * prediction.another:.1f} %"
             note += ", if the query lacks an answer;\n"
             note += f"  of the relation's queries with a known answer {share} do"
-    if any(a == b for a, b in pairwise(chances)):
-        note += f"\n{_SHARED}"
+    if any(a < b for a, b in pairwise(chances)):
+        note += f"\n{_RISING}"
     why = f"\n\n{why_page(prediction)}" if prediction.answers[0].why is not None else ""
     return f"{title}\n\n{aligned(rows, right=(0, 2, 3, 4))}{note}{why}"

@@ -1,7 +1,6 @@
 """The probability of a ranked answer (method, Probability of a ranked answer).
 
-A logistic regression on what is seen of an answer in its list, fitted on validation queries, and
-then made to fall down each list, but for answers whose one head is known.
+A logistic regression on what is seen of an answer in its list, fitted on validation queries.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from dglkgmix.kg.functional import functional
 if TYPE_CHECKING:
     from dglkgmix.kg.graph import KnowledgeGraph
 
-FEATURES = ("score", "share", "place", "gap", "degree", "zero", "known")
+FEATURES = ("score", "share", "place", "gap", "degree", "zero", "known", "answers", "heads")
 # True and false answers in validation lists below which a fit may be anything.
 FEWEST = 50
 FOLDS = 5
@@ -32,8 +31,6 @@ MOST = 10_000
 # Least share of a relation's heads with one tail from which a query with a known answer is taken to
 # have no other, but for a share; and as how many queries the share of all relations weighs in.
 _MOSTLY, _POOLED = 0.8, 20
-# Lists whose probabilities are made to fall at once: each takes K² numbers.
-_BLOCK = 4096
 
 
 @dataclass(frozen=True)
@@ -49,9 +46,6 @@ class ListProbability:
             (:func:`repeat_shares`).
         one_tail: relations by which most heads have one tail: their share is a factor of the
             probabilities of a query with a known answer.
-        one_head: relations by which nearly every answer has one head
-            (:func:`dglkgmix.kg.functional.functional`). Answers that training has a head for come
-            after the others of their list.
     """
 
     intercept: float
@@ -59,16 +53,9 @@ class ListProbability:
     relations: dict[int, tuple[float, float]]
     repeats: dict[int, float] = field(default_factory=dict)
     one_tail: tuple[int, ...] = ()
-    one_head: tuple[int, ...] = ()
 
     def of(self, lists: Shortlists) -> Array:
-        """(Q, K) probabilities, falling down each list; NaN at places without a candidate.
-
-        Here answers by a relation of ``one_head`` that training has a head for come last in a list.
-
-        Where the regression would rise down a list, the places concerned share their mean (least
-        squares under a falling order), so that the number of true answers expected stays.
-        """
+        """(Q, K) probabilities, which may rise down a list; NaN at places without a candidate."""
         offsets = np.zeros((2, int(lists.relations.max(initial=0)) + 1))
         for relation, added in self.relations.items():
             if relation < offsets.shape[1]:
@@ -77,12 +64,7 @@ class ListProbability:
         x = features(lists)
         logits = self.intercept + x @ np.array(self.weights)
         logits += plain[:, None] + zero[:, None] * (lists.degrees == 0)
-        has_head = np.isin(lists.relations, self.one_head)[:, None] & (lists.degrees > 0)
-        order = np.argsort(has_head + 2 * ~lists.filled, axis=1, kind="stable")
-        raw = np.take_along_axis(np.where(lists.filled, sigmoid(logits), 0), order, 1)
-        blocks = [falling(raw[i : i + _BLOCK]) for i in range(0, len(raw), _BLOCK)]
-        found = np.empty_like(raw)
-        np.put_along_axis(found, order, np.concatenate([*blocks, raw[:0]]), 1)
+        found: Array = sigmoid(logits)
         for relation in self.one_tail:
             found[(lists.relations == relation) & (lists.known > 0)] *= self.repeats[relation]
         return np.where(lists.filled, found, np.nan)
@@ -119,7 +101,6 @@ class ListProbability:
             "relations": {str(key): list(added) for key, added in self.relations.items()},
             "repeats": {str(key): share for key, share in self.repeats.items()},
             "one_tail": list(self.one_tail),
-            "one_head": list(self.one_head),
         }
 
     @classmethod
@@ -128,16 +109,16 @@ class ListProbability:
         relations = {int(key): (a, b) for key, (a, b) in values["relations"].items()}
         weights = tuple(values["weights"][name] for name in FEATURES)
         repeats = {int(key): share for key, share in values["repeats"].items()}
-        kinds = tuple(values["one_tail"]), tuple(values["one_head"])
-        return cls(values["intercept"], weights, relations, repeats, *kinds)
+        return cls(values["intercept"], weights, relations, repeats, tuple(values["one_tail"]))
 
 
 def features(lists: Shortlists) -> Array:
-    """(Q, K, 7) what is seen of each candidate; 0 at places without one.
+    """(Q, K, 9) what is seen of each candidate; 0 at places without one.
 
     score; share, the logarithm of its softmax over the list; place, the logarithm of 1, 2, …; gap,
     log(1 + its score less the next one's), 0 at the last place; degree, log(1 + tail-relation
-    degree); zero, 1 where that degree is 0; known, log(1 + known answers of the query).
+    degree); zero, 1 where that degree is 0; known, log(1 + known answers of the query); answers and
+    heads, log(1 + the two figures of :meth:`~dglkgmix.evaluation.shared_answers.SharedAnswers.of`).
     """
     filled = lists.filled
     scores = np.where(filled, lists.scores, 0)
@@ -151,22 +132,9 @@ def features(lists: Shortlists) -> Array:
         *(scores, share, np.broadcast_to(place, scores.shape), np.log1p(gap)),
         *(np.log1p(lists.degrees), lists.degrees == 0),
         np.broadcast_to(np.log1p(lists.known)[:, None], scores.shape),
+        *np.moveaxis(np.log1p(lists.shared), 2, 0),
     )
     return np.stack(columns, 2) * filled[:, :, None]
-
-
-def falling(values: Array) -> Array:
-    """The nearest (Q, K) rows, in squares, that never rise: min over j ≤ i of max over k ≥ i of
-    the mean of places j to k (Barlow et al., 1972).
-    """
-    count = values.shape[1]
-    sums = np.concatenate([np.zeros((len(values), 1)), values.cumsum(1)], 1)
-    first, last = np.indices((count, count))
-    means = (sums[:, None, 1:] - sums[:, :-1, None]) / np.maximum(1, last - first + 1)
-    means[:, last < first] = -np.inf
-    highest = np.maximum.accumulate(means[:, :, ::-1], axis=2)[:, :, ::-1]
-    lowest: Array = np.minimum.accumulate(highest, axis=1).diagonal(axis1=1, axis2=2)
-    return lowest
 
 
 def fit_list_probability(lists: Shortlists, true: Array) -> ListProbability | None:
@@ -247,7 +215,6 @@ def fit_on_validation(
         found,
         repeats=repeat_shares(kg, one_tail),
         one_tail=tuple(one_tail.nonzero()[:, 0].tolist()),
-        one_head=tuple(functional(kg).roll(kg.num_relations).nonzero()[:, 0].tolist()),
     )
 
 

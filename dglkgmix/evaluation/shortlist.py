@@ -12,6 +12,7 @@ from torch import Tensor
 from dglkgmix.evaluation.candidates import Candidates
 from dglkgmix.evaluation.ranking import BLOCK, RUN
 from dglkgmix.evaluation.scorer import Scorer
+from dglkgmix.evaluation.shared_answers import shared_answers
 
 if TYPE_CHECKING:
     from dglkgmix.kg.graph import KnowledgeGraph
@@ -32,6 +33,8 @@ class Shortlists:
         entities: (Q, K) ids; equal scores come in the order of ids.
         scores: (Q, K) float64; −inf at places for which no candidate is left.
         degrees: (Q, K) tail-relation degree of each candidate.
+        shared: (Q, K, 2) how much known answers speak for it, see
+            :class:`dglkgmix.evaluation.shared_answers.SharedAnswers`.
     """
 
     relations: Array
@@ -39,6 +42,7 @@ class Shortlists:
     entities: Array
     scores: Array
     degrees: Array
+    shared: Array
 
     @property
     def filled(self) -> Array:
@@ -71,6 +75,7 @@ def shortlists(
         entities=places.numpy(),
         scores=scores.gather(1, places).double().numpy(),
         degrees=kg.degrees.tail_relation(places, relations[:, None]).numpy(),
+        shared=shared_answers(known).of(heads.numpy(), relations.numpy(), places.numpy()),
     )
 
 

@@ -63,19 +63,22 @@ class RowStatistics(Function):
         """Upstream gradients (B,) and (P,) to those of query, table and bias."""
         exponentials = ctx.exponentials
         gradients = Gradients(exponentials.products, ctx.needs_input_grad[:3])
-        buffer = exponentials.products.buffer(exponentials.blocks[0].stop)
         for number, block in enumerate(exponentials.blocks):
-            terms = exponentials.again(number)
             factor = by_row * (exponentials.maxima[number] - ctx.log_partition).exp()
-            gradient = torch.mul(terms, factor, out=buffer[: len(terms)])
+            gradient = exponentials.take(number).mul_(factor)
             flat, index = ctx.picks[number]
             gradient.view(-1).index_add_(0, flat, by_pick[index])
             gradients.add(block, gradient)
+        exponentials.kept = False
         return *gradients.give(ctx.table), None, None, None, None
 
 
 class _Exponentials:
-    """exp(score - m) of each block, m (B,) the maximum of each row so far."""
+    """exp(score - m) of each block, m (B,) the maximum of each row so far.
+
+    Attributes:
+        kept: whether all blocks are in memory: from the first pass until somebody has taken them.
+    """
 
     def __init__(self, products: Products, offsets: Offsets | None) -> None:
         self.products = products
@@ -85,8 +88,8 @@ class _Exponentials:
         if offsets is not None:
             self._places = places_in_blocks(offsets.rows, offsets.tails, self.blocks, batch)
         entities = len(products.entities)
-        self._keeps = entities * batch <= KEPT_SCORES
-        self._buffer = products.buffer(entities if self._keeps else self.blocks[0].stop)
+        self.kept = entities * batch <= KEPT_SCORES
+        self._buffer = products.buffer(entities if self.kept else self.blocks[0].stop)
         # m of each block. One tensor: small ones, kept among large ones that come and go, would
         # leave holes that no later block fits into.
         self.maxima = self._buffer.new_empty(len(self.blocks), batch)
@@ -98,14 +101,14 @@ class _Exponentials:
     def scores(self, number: int) -> Tensor:
         """Scores (n, B) of a block, offsets included."""
         block = self.blocks[number]
-        scores = self.products.scores(block, self._buffer[block] if self._keeps else self._buffer)
+        scores = self.products.scores(block, self._buffer[block] if self.kept else self._buffer)
         if self._offsets is not None and self._places is not None:
             flat, index = self._places[number]
             scores.view(-1).index_add_(0, flat, self._offsets.values[index].to(scores.dtype))
         return scores
 
-    def again(self, number: int) -> Tensor:
-        """Exponentials (n, B) of a block that was there before; not to be written to."""
-        if self._keeps:
+    def take(self, number: int) -> Tensor:
+        """Exponentials (n, B) of a block that was there before, to be written over."""
+        if self.kept:
             return self._buffer[self.blocks[number]]
         return self.scores(number).sub_(self.maxima[number]).exp_()

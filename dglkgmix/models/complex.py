@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import torch
 from torch import Tensor
 
 from dglkgmix.errors import ConfigError
+from dglkgmix.kernels.complex_product import complex_product
 from dglkgmix.kernels.dropout import Dropout
 from dglkgmix.models.decoder import Decoder, same_dim
 
@@ -32,17 +32,11 @@ class ComplEx(Decoder):
         self.input_dropout = Dropout(input_dropout)
 
     def _query(self, head: Tensor, relation: Tensor) -> Tensor:
-        real, imaginary = self.input_dropout(head).chunk(2, dim=1)
-        along, across = relation.chunk(2, dim=1)
-        parts = (real * along - imaginary * across, real * across + imaginary * along)
-        return torch.cat(parts, dim=1)
+        return complex_product(self.input_dropout(head), relation)
 
     def relation_query(self, head: Tensor, tail: Tensor) -> Tensor:
         """conj(h) t (B, D): Re(h r conj(t)) = Re(r conj(conj(h) t)); see the base class."""
-        real, imaginary = self.input_dropout(head).chunk(2, dim=1)
-        along, across = tail.chunk(2, dim=1)
-        parts = (real * along + imaginary * across, real * across - imaginary * along)
-        return torch.cat(parts, dim=1)
+        return complex_product(self.input_dropout(head), tail, conjugate=True)
 
     def squared_moduli(self, vectors: Tensor) -> Tensor:
         """|x|² (B, D / 2) of the complex numbers."""

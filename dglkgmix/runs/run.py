@@ -16,7 +16,7 @@ from dglkgmix.config.classes import trusting
 from dglkgmix.errors import CheckpointError, ConfigError
 from dglkgmix.evaluation.assessment import fit_calibration
 from dglkgmix.evaluation.candidates import Candidates, read_types
-from dglkgmix.evaluation.list_probability import ListProbability, fit_on_validation
+from dglkgmix.evaluation.list_probability import FEATURES, ListProbability, fit_on_validation
 from dglkgmix.evaluation.model_scorer import ModelScorer
 from dglkgmix.evaluation.neighbours import Neighbour, Neighbours
 from dglkgmix.evaluation.platt import Platt
@@ -211,7 +211,7 @@ class Run:
         """
         if self.finished and self._is_default and "shortlist" in self.metrics:
             stored = self.metrics["shortlist"]
-            if stored is None or "one_tail" in stored:
+            if stored is None or stored["weights"].keys() == set(FEATURES):
                 return None if stored is None else ListProbability.from_dict(stored)
         return fit_on_validation(ModelScorer(self.model), self.kg, self.candidates)
 

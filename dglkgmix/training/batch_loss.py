@@ -66,21 +66,21 @@ def batch_loss(
         raise ConfigError("scores are adjusted for softmax cross-entropy alone: use loss 'ce'")
     vectors = TableVectors.of(vectors)
     scorer = _Scorer(model, vectors, objective(training, strategy.focus, model.num_entities))
-    # Mixed queries first: going back, the real ones' gradient of the whole table is then there
-    # when the few rows of the mixed ones are added to it.
+    # The real queries last: going back, they begin the table's gradient, and the few rows of all
+    # others are added to it.
     mixed = scorer.mixed(batch, with_bias=strategy.config.synthetic_bias)
     mixed = reduced(mixed, batch.counts.mixed_terms, training.reduction)
-    kg = reduced(scorer.real(batch) * batch.scale, batch.terms, training.reduction)
-    loss = kg + strategy.config.synthetic_weight * mixed
+    others = strategy.config.synthetic_weight * mixed
     if training.n3 or training.l2:
         penalty = _penalty(model, vectors, batch.batch, training)
-        loss = loss + reduced(penalty, batch.counts.positives, training.reduction)
+        others = others + reduced(penalty, batch.counts.positives, training.reduction)
     if training.relation_prediction:
         relations = _relation_prediction(model, vectors, batch.batch)
         relations = reduced(relations, batch.counts.positives, training.reduction)
-        loss = loss + training.relation_prediction * relations
+        others = others + training.relation_prediction * relations
+    kg = reduced(scorer.real(batch) * batch.scale, batch.terms, training.reduction)
     return LossTerms(
-        loss=loss,
+        loss=kg + others,
         kg_loss=kg.detach(),
         synthetic_loss=mixed.detach(),
         positives=batch.counts.positives,
@@ -177,20 +177,24 @@ def _penalty(
     training: TrainingConfig,
 ) -> Tensor:
     """Σ over the batch's positives of the penalties on head, relation and tail vector."""
-    counts = None
+    once = asked = torch.ones_like(batch.tails)
     if batch.rows is not None:
-        once = torch.ones_like(batch.rows)
-        counts = torch.zeros_like(batch.heads).index_add_(0, batch.rows, once)
-    parts = (
-        (vectors.entity(batch.heads), counts),
-        (vectors.relation(batch.relations), counts),
-        (vectors.entity(batch.tails), None),
-    )
+        asked = torch.zeros_like(batch.heads).index_add_(0, batch.rows, once)
+    entities = _distinct(torch.cat([batch.heads, batch.tails]), torch.cat([asked, once]))
+    relations = _distinct(batch.relations, asked)
     total = torch.zeros((), device=vectors.entities.device)
-    for vector, count in parts:
-        squares = model.decoder.squared_moduli(vector)
+    for look_up, (ids, counts) in ((vectors.entity, entities), (vectors.relation, relations)):
+        squares = model.decoder.squared_moduli(look_up(ids))
         if training.n3:
-            total = total + training.n3 * n3(squares, count)
+            total = total + training.n3 * n3(squares, counts)
         if training.l2:
-            total = total + training.l2 * l2(squares, count)
+            total = total + training.l2 * l2(squares, counts)
     return total
+
+
+def _distinct(ids: Tensor, counts: Tensor) -> tuple[Tensor, Tensor]:
+    """Each id once, with the sum of its counts; on a GPU, which would have to wait, as they are."""
+    if ids.device.type != "cpu":
+        return ids, counts
+    distinct, places = ids.unique(return_inverse=True)  # type: ignore[no-untyped-call]
+    return distinct, counts.new_zeros(len(distinct)).index_add_(0, places, counts)

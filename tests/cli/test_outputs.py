@@ -15,6 +15,7 @@ WRITING = {
     "data convert": ["out"],
     "degrees": ["plot"],
     "demo": ["out"],
+    "detect-errors": ["runs", "out"],
     "evaluate": ["write_ranks"],
     "experiment": ["out"],
     "export": ["out"],

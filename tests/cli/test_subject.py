@@ -5,6 +5,7 @@ from dglkgmix.runs.run import Run
 NOTHING = dict.fromkeys(
     (
         *("ranks", "baseline", "data", "false_triples", "fit_false_triples", "block"),
+        *("candidates", "types"),
         *("columns", "header", "delimiter", "format", "strip", "normalize"),
         *("shares", "split_seed", "split_mirrors"),
     )

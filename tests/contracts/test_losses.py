@@ -47,8 +47,8 @@ def shapes(*names):
 def cases():
     """Loss by name, with the shapes of what it is a function of."""
     made = {
-        "n3": (lambda x: n3(x.square()), shapes("query")),
-        "l2": (lambda x: l2(x.square()), shapes("query")),
+        "n3": (lambda x: n3(x.square(), torch.arange(B)), shapes("query")),
+        "l2": (lambda x: l2(x.square(), torch.arange(B)), shapes("query")),
     }
     for suffix, focus in FOCI.items():
         terms = bce_terms(Targets.smoothed(0.1, "auto", E), focus)

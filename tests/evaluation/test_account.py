@@ -13,7 +13,7 @@ def test_the_keys_are_the_contract(toy, make_ranks):
     group = {"mrr", "mr", "hits@1", "hits@3", "hits@10", "amri", "queries"}
     names = {"zero", "low", "medium", "high"}
     parts = {"overall", "directions", "bins", "ece", "calibration", "shortlist", "candidates"}
-    assert found.keys() == parts
+    assert found.keys() == parts | {"entities"}
     assert found["candidates"] == {"rule": "all", "missed": 0, "share": 0}
     assert found["overall"].keys() == group
     assert found["directions"].keys() == {"head", "tail"}

@@ -21,6 +21,7 @@ def answers():
         entities=np.arange(6).reshape(2, 3),
         scores=np.array([[3.0, 2, 1], [5, -np.inf, -np.inf]]),
         degrees=np.array([[0, 2, 60], [0, 0, 0]]),
+        shared=np.zeros((2, 3, 2)),
     )
     true = np.array([[True, False, True], [False, False, False]])
     probability = np.array([[0.8, 0.4, 0.4], [1.0, np.nan, np.nan]])
@@ -70,7 +71,8 @@ def test_bands_of_equal_width():
 
 def test_only_ten_places_are_looked_at():
     lists = Shortlists(
-        np.array([0]), np.array([0]), np.arange(20)[None], -np.arange(20.0)[None], np.zeros((1, 20))
+        *(np.array([0]), np.array([0]), np.arange(20)[None], -np.arange(20.0)[None]),
+        *(np.zeros((1, 20)), np.zeros((1, 20, 2))),
     )
     every = np.ones((1, 20), dtype=bool)
     assert ListedAnswers.of(lists, every, every * 0.5).place.tolist() == list(range(1, 11))

@@ -6,7 +6,6 @@ import math
 import numpy as np
 import pytest
 import torch
-from sklearn.isotonic import isotonic_regression
 from sklearn.linear_model import LogisticRegression
 
 from dglkgmix.evaluation import list_probability
@@ -17,7 +16,6 @@ from dglkgmix.evaluation.list_probability import (
     FOLDS,
     ListProbability,
     cross_fitted,
-    falling,
     features,
     fit_list_probability,
     fit_on_validation,
@@ -29,13 +27,14 @@ from tests.evaluation import plain
 from tests.evaluation.stand_ins import TableScorer
 
 
-def one_list(scores, degrees, relation=0, known=0):
+def one_list(scores, degrees, relation=0, known=0, shared=None):
     return Shortlists(
         relations=np.array([relation]),
         known=np.array([known]),
         entities=np.arange(len(scores))[None],
         scores=np.array([scores], dtype=np.float64),
         degrees=np.array([degrees]),
+        shared=np.zeros((1, len(scores), 2)) if shared is None else np.array([shared]),
     )
 
 
@@ -51,6 +50,7 @@ def drawn(queries=600, places=6, relations=3, seed=0):
         entities=np.zeros((queries, places), dtype=np.int64),
         scores=scores,
         degrees=draw.poisson(1, (queries, places)),
+        shared=draw.random((queries, places, 2)),
     )
     chance = 1 / (1 + np.exp(1 + np.arange(places) - relation[:, None]))
     return lists, (draw.random((queries, places)) < chance) & lists.filled
@@ -59,7 +59,8 @@ def drawn(queries=600, places=6, relations=3, seed=0):
 def test_features_of_a_list_by_hand():
     """Scores log 6, log 3, log 1 have shares 0.6, 0.3, 0.1; the fourth place is empty."""
     scores = [math.log(6), math.log(3), 0.0, -np.inf]
-    found = features(one_list(scores, [0, 1, 7, 0], known=3))[0]
+    shared = [[0.5, 0], [0, 1], [0, 0], [2, 2]]
+    found = features(one_list(scores, [0, 1, 7, 0], known=3, shared=shared))[0]
     assert found.shape == (4, len(FEATURES))
     columns = dict(zip(FEATURES, found.T, strict=True))
     assert columns["score"] == pytest.approx([math.log(6), math.log(3), 0, 0])
@@ -71,6 +72,17 @@ def test_features_of_a_list_by_hand():
     assert columns["degree"] == pytest.approx([0, math.log(2), math.log(8), 0])
     assert columns["zero"].tolist() == [1, 0, 0, 0]
     assert columns["known"] == pytest.approx([math.log(4)] * 3 + [0])
+    assert columns["answers"] == pytest.approx([math.log(1.5), 0, 0, 0])
+    assert columns["heads"] == pytest.approx([0, math.log(2), 0, 0])
+
+
+def test_probabilities_may_rise_down_a_list():
+    """What known answers say can outweigh the score."""
+    weights = dict.fromkeys(FEATURES, 0.0) | {"answers": 1.0}
+    lists = one_list([2.0, 1.0, -np.inf], [0, 1, 0], shared=[[0, 0], [1, 0], [0, 0]])
+    found = ListProbability(0.0, tuple(weights.values()), {}).of(lists)[0]
+    assert found[:2] == pytest.approx([1 / 2, 2 / 3])  # σ(log 2) is 2/3
+    assert np.isnan(found[2])
 
 
 def test_a_list_without_candidates_has_no_probabilities():
@@ -88,23 +100,6 @@ def test_the_log_odds_are_added_up():
     assert known == pytest.approx([plain.sigmoid(-1 + 2 + 0.75), plain.sigmoid(-1 + 0.5)])
     other = fitted.of(one_list([1.0, 0.0], [0, 3], relation=9))[0]
     assert other == pytest.approx([plain.sigmoid(1.0), plain.sigmoid(-1.0)])
-
-
-def test_probabilities_never_rise_down_a_list():
-    """By degree alone the second answer would be ahead: both get the mean."""
-    weights = dict.fromkeys(FEATURES, 0.0) | {"degree": 1.0}
-    fitted = ListProbability(0.0, tuple(weights.values()), {})
-    found = fitted.of(one_list([2.0, 1.0, -np.inf], [0, 1, 0]))[0]
-    assert found[:2] == pytest.approx([(0.5 + 2 / 3) / 2] * 2)  # σ(log 2) is 2/3
-    assert np.isnan(found[2])
-
-
-def test_falling_by_hand_and_against_isotonic_regression():
-    assert falling(np.array([[0.2, 0.4, 0.1]]))[0] == pytest.approx([0.3, 0.3, 0.1])
-    assert falling(np.array([[0.1, 0.2, 0.6]]))[0] == pytest.approx([0.3, 0.3, 0.3])
-    rows = np.random.default_rng(0).random((50, 8))
-    expected = [isotonic_regression(row, increasing=False) for row in rows]
-    assert falling(rows) == pytest.approx(np.array(expected))
 
 
 def test_the_fit_is_a_logistic_regression_with_offsets():
@@ -240,7 +235,7 @@ def test_how_often_a_query_has_another_answer(again, count):
 def test_a_query_with_its_one_answer_takes_that_share_of_its_probability():
     kg = functional_graph()
     weights = (0.0,) * len(FEATURES)
-    fitted = ListProbability(0.0, weights, {}, {0: 0.02, 1: 0.5}, one_tail=(0,), one_head=(1,))
+    fitted = ListProbability(0.0, weights, {}, {0: 0.02, 1: 0.5}, one_tail=(0,))
     heads, scores = torch.tensor([0, 31]), torch.zeros(2, 33)
     relations = torch.zeros(2, dtype=torch.long)
     found = fitted.of_entities(kg, heads, relations, scores, candidates=Candidates.of(kg))
@@ -249,32 +244,10 @@ def test_a_query_with_its_one_answer_takes_that_share_of_its_probability():
     assert ListProbability.from_dict(fitted.to_dict()) == fitted
 
 
-@pytest.mark.parametrize("one_head", [(), (0,)])
-def test_an_answer_whose_one_head_is_known_stands_behind_those_without(one_head):
-    """Four places, the last one empty: degrees 3, 1 and 0, log odds −2, −1 and 2, which rise.
-
-    By a relation of one head the third place is the first, and the others share their mean.
-    """
-    lists = Shortlists(
-        relations=np.array([0]),
-        known=np.array([0]),
-        entities=np.arange(4)[None],
-        scores=np.array([[2.0, 1, -2, -np.inf]]),
-        degrees=np.array([[3, 1, 0, 0]]),
-    )
-    weights = tuple(-float(name == "score") for name in FEATURES)
-    found = ListProbability(0.0, weights, {}, one_head=one_head).of(lists)[0]
-    first, second, third = (plain.sigmoid(x) for x in (-2.0, -1.0, 2.0))
-    mean, rest = (first + second + third) / 3, (first + second) / 2
-    expected = [rest, rest, third] if one_head else [mean] * 3
-    assert found[:3] == pytest.approx(expected)
-    assert np.isnan(found[3])
-
-
-def test_a_fit_knows_relations_of_one_tail_and_of_one_head(monkeypatch):
-    """A town lies in one country: asked for towns, an answer has one head."""
+def test_a_fit_knows_relations_of_one_tail(monkeypatch):
+    """A town lies in one country."""
     monkeypatch.setattr(list_probability, "FEWEST", 1)
     kg = functional_graph([(0, 0, 31)])
     fitted = fit_on_validation(TableScorer(torch.zeros(2, 33, 33)), kg)
-    assert (fitted.one_tail, fitted.one_head) == ((0,), (1,))
+    assert fitted.one_tail == (0,)
     assert fitted.repeats == repeat_shares(kg, torch.tensor([True, False]))

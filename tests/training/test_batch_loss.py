@@ -311,6 +311,14 @@ def test_by_query_is_the_loss_of_its_triples(model, training, options, monkeypat
     assert terms.synthetic_samples == expected.synthetic_samples
 
 
+def test_rows_are_added_to_a_gradient_that_is_there(model, graph, monkeypatch):
+    """None of its readers makes a table of zeros: that of all entities goes back first."""
+    training = TrainingConfig(loss="ce", n3=0.5, relation_prediction=0.5)
+    terms, _, _ = compute(model, graph, training, name="mixup")
+    monkeypatch.setattr(torch, "zeros_like", None)
+    terms.loss.backward()
+
+
 class TestPenalties:
     @pytest.mark.parametrize("regime", ["1-n", "1-k"])
     @pytest.mark.parametrize("reduction", ["sum", "mean"])
@@ -325,6 +333,15 @@ class TestPenalties:
             penalty = 0.7 * used.abs().pow(power).sum() / divisor
             assert_same_gradients(terms, plain.loss + penalty, model)
             torch.testing.assert_close(terms.kg_loss, plain.kg_loss)
+
+    @pytest.mark.parametrize("regime", ["1-n", "1-k"])
+    def test_each_vector_is_looked_up_once(self, model, graph, regime, monkeypatch):
+        rows, moduli = [], model.decoder.squared_moduli
+        monkeypatch.setattr(model.decoder, "squared_moduli", lambda v: rows.append(v) or moduli(v))
+        _, batch, _ = compute(model, graph, TrainingConfig(regime=regime, n3=0.5))
+        entities = torch.cat([batch.heads, batch.tails])
+        assert [len(v) for v in rows] == [len(set(x.tolist())) for x in (entities, batch.relations)]
+        assert len(rows[0]) < len(entities)
 
     def test_complex_numbers_count_by_their_moduli(self, graph):
         model = build(graph, "complex")

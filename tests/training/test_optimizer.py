@@ -41,6 +41,7 @@ def test_the_first_step_is_the_rate_long(name, step):
     model.weight.grad = torch.tensor([[2.0]])
     optimizer.step()
     assert model.weight.item() == pytest.approx(start - step, abs=1e-6)
+    assert optimizer.defaults["fused"]
 
 
 @pytest.mark.parametrize(
