@@ -31,7 +31,7 @@ from dglkgmix.evaluation.model_scorer import ModelScorer
 from dglkgmix.models.link_predictor import LinkPredictor
 from dglkgmix.prediction.relations import new_facts
 from dglkgmix.runs.run import Run
-from dglkgmix.training.trainer import Trainer
+from dglkgmix.training.launch import settled
 
 TOP = 100
 
@@ -41,7 +41,7 @@ def memory() -> None:
     kg = generated(1_000_000, 20_000, 3_000_000)
     torch.manual_seed(0)
     config = apply_overrides(Config(), ["model.decoder=distmult", "model.entity_dim=32"])
-    model = LinkPredictor.build(Trainer.check(kg, config).model, kg)
+    model = LinkPredictor.build(settled(kg, config).model, kg)
     for vectors in model.parameters():
         torch.nn.init.normal_(vectors)
     scorer = ModelScorer(model)

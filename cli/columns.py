@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Container, Mapping, Sequence
 from typing import Any
 
+EMPTY = "–"
+
 
 def aligned(
     rows: Sequence[Sequence[str]], right: Container[int] | None = None, indent: str = "  "
@@ -22,6 +24,11 @@ def aligned(
         ]
         lines.append(indent + "  ".join(cells).rstrip())
     return "\n".join(lines)
+
+
+def number(value: float | None, style: str = "{:.4f}") -> str:
+    """A figure, or a dash where there is none (None or NaN)."""
+    return EMPTY if value is None or value != value else style.format(value)  # noqa: PLR0124
 
 
 def share(part: int, whole: int) -> str:

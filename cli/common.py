@@ -116,8 +116,13 @@ def open_run(path: Path, candidates: str | None = None, types: Path | None = Non
 
     run = Run.open(path)
     if not run.finished:
-        click.echo(f"Warning: {printable(run.warning)}", err=True)
+        warn(run.warning)
     return run if candidates is None and types is None else run.among(candidates, types)
+
+
+def warn(text: str) -> None:
+    """Says a warning on standard error."""
+    click.echo(f"Warning: {printable(text)}", err=True)
 
 
 def warn_of_mirrors(kg: KnowledgeGraph) -> None:
@@ -125,7 +130,7 @@ def warn_of_mirrors(kg: KnowledgeGraph) -> None:
     from dglkgmix.kg.mirrors import mirror_warnings
 
     for warning in mirror_warnings(kg):
-        click.echo(f"Warning: {printable(warning)}", err=True)
+        warn(warning)
 
 
 def warn_of_alike(kg: KnowledgeGraph, source: str) -> None:
@@ -136,10 +141,9 @@ def warn_of_alike(kg: KnowledgeGraph, source: str) -> None:
     }
     if any(counts.values()):
         named = " and ".join(f"{count:,} {kind}" for kind, count in counts.items() if count)
-        click.echo(
-            f"Warning: {named} are alike but for case, space or Unicode form: "
-            f"`dglkgmix data info {printable(shlex.quote(source))}` shows which",
-            err=True,
+        warn(
+            f"{named} are alike but for case, space or Unicode form: "
+            f"`dglkgmix data info {shlex.quote(source)}` shows which"
         )
 
 

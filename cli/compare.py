@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dglkgmix.cli.columns import aligned
+from dglkgmix.cli.columns import EMPTY, aligned, number
 from dglkgmix.cli.common import (
     emit_json,
     json_option,
@@ -17,7 +17,7 @@ from dglkgmix.cli.common import (
     printable,
     trust_option,
 )
-from dglkgmix.cli.evaluate_page import EMPTY, bin_labels, number
+from dglkgmix.cli.evaluate_page import bin_labels
 from dglkgmix.errors import ConfigError, DataError
 from dglkgmix.paths import path_of
 

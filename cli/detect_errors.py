@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING
 import click
 
 from dglkgmix.cli.columns import aligned
-from dglkgmix.cli.common import emit_json, json_option, one_line, open_run, printable, trust_option
+from dglkgmix.cli.common import (
+    emit_json,
+    json_option,
+    one_line,
+    open_run,
+    printable,
+    trust_option,
+    warn,
+)
 from dglkgmix.cli.outputs import IN, OUT_FILE, OUT_FOLDER, check_new, overwrite_option
 from dglkgmix.cli.threads import use_free_cores
 from dglkgmix.errors import ConfigError
@@ -109,10 +117,9 @@ def _judged(run: Run, folds: int, runs: Path | None, *, quiet: bool) -> Suspects
             err=True,
         )
     else:
-        click.echo(
-            f"Warning: the model judges the {count:,} facts that it was trained on and has "
-            "memorised, errors as well: --folds 5 finds far more of them",
-            err=True,
+        warn(
+            f"the model judges the {count:,} facts that it was trained on and has memorised, "
+            "errors as well: --folds 5 finds far more of them"
         )
     with tempfile.TemporaryDirectory(prefix="dglkgmix-") as folder:
         if runs is not None:

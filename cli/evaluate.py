@@ -15,6 +15,7 @@ from dglkgmix.cli.common import (
     printable,
     source_options,
     trust_option,
+    warn,
     warn_of_mirrors,
 )
 from dglkgmix.cli.outputs import IN, IN_FILE, OUT_FILE, check_new, overwrite_option
@@ -138,8 +139,7 @@ def _warn_of_missed(candidates: dict[str, Any], queries: int) -> None:
         share = (
             f"{candidates['missed']:,} of {queries:,} answers ({100 * candidates['share']:.1f} %)"
         )
-        click.echo(
-            f"Warning: {share} are no candidates ({candidates['rule']}): "
-            "their rank is the last one of all entities",
-            err=True,
+        warn(
+            f"{share} are no candidates ({candidates['rule']}): "
+            "their rank is the last one of all entities"
         )

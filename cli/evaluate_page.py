@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from dglkgmix.cli.columns import aligned
+from dglkgmix.cli.columns import EMPTY, aligned, number
 from dglkgmix.cli.common import printable
 
 if TYPE_CHECKING:
@@ -26,7 +26,6 @@ TITLES = {
     "shortlist": "First ten answers by relation",
 }
 BY_DEGREE = ("head-in", "head-out", "tail-in", "tail-out", "other-relation")
-EMPTY = "–"
 
 
 def page(
@@ -195,8 +194,3 @@ def _cells(group: Mapping[str, Any]) -> list[str]:
 
     figures = [number(group[metric.name], metric.style) for metric in columns()]
     return [f"{group['queries']:,}", *figures, number(group["amri"])]
-
-
-def number(value: float | None, style: str = "{:.4f}") -> str:
-    """A figure, or a dash where there is none (None or NaN)."""
-    return EMPTY if value is None or value != value else style.format(value)  # noqa: PLR0124

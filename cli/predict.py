@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from dglkgmix.cli.columns import aligned
+from dglkgmix.cli.columns import aligned, number
 from dglkgmix.cli.common import (
     candidate_options,
     emit_json,
@@ -17,6 +17,7 @@ from dglkgmix.cli.common import (
     open_run,
     printable,
     trust_option,
+    warn,
 )
 from dglkgmix.cli.outputs import IN, IN_FILE, OUT_FILE, check_new, overwrite_option
 from dglkgmix.cli.predict_facts import given_facts, relation_facts
@@ -175,7 +176,8 @@ def _check(
 
 
 def _one(found: Prediction, out: Path | None, *, as_json: bool) -> None:
-    _warn(found)
+    for text in found.warnings:
+        warn(text)
     if out is not None:
         _write(out, [found], [1])
     elif as_json:
@@ -235,7 +237,7 @@ def _many(
     found = [predictor.predict(query, **wanted) for query in kept.values()]
     warned = [text for prediction in found for text in prediction.warnings]
     for text in dict.fromkeys(warned):
-        click.echo(f"Warning: {printable(text)}", err=True)
+        warn(text)
     _write(out, found, list(kept))
 
 
@@ -269,8 +271,8 @@ def _tell_unknown(path: Path, unknown: dict[str, list[str]], share: str, *, skip
     if not skip:
         title = f"{path}: {share} queries hold unknown names; --skip-unknown leaves them out"
         raise UnknownNameError("\n  ".join([title, *lines]))
-    title = f"Warning: {path}: {share} queries hold unknown names and are left out"
-    click.echo(printable("\n  ".join([title, *lines])), err=True)
+    title = f"{path}: {share} queries hold unknown names and are left out"
+    warn("\n  ".join([title, *lines]))
 
 
 def _predictor(
@@ -278,37 +280,22 @@ def _predictor(
 ) -> tuple[Predictor, ReadOptions]:
     """What answers, and how the run's names were read."""
     from dglkgmix.evaluation.list_probability import FEWEST
-    from dglkgmix.evaluation.model_scorer import ModelScorer
-    from dglkgmix.evaluation.neighbours import Neighbours
     from dglkgmix.kg.options import ReadOptions
     from dglkgmix.prediction.answers import Predictor
     from dglkgmix.prediction.tables import check_ending
-    from dglkgmix.prediction.why import Explainer
 
     if out is not None:
         check_ending(out)
         if why and out.suffix != ".jsonl":
             raise ConfigError(f"--why has no use with {out.suffix} files: write .jsonl")
     run = open_run(path, **choice)
-    listed = run.list_probability()
-    if listed is None:
-        click.echo(
-            f"Warning: no probabilities: fitting them takes {FEWEST} validation facts among the "
-            "first answers of their queries",
-            err=True,
+    predictor = Predictor.of(run, bins, explain=why)
+    if predictor.listed is None:
+        warn(
+            f"no probabilities: fitting them takes {FEWEST} validation facts among the first "
+            "answers of their queries"
         )
-    scorer = ModelScorer(run.model)
-    explainer = None
-    if why:
-        explainer = Explainer(run.kg, Neighbours(run.kg, run.model, scorer.vectors))
-    asked = run.kg, scorer, listed, bins, explainer
-    predictor = Predictor(*asked, candidates=run.candidates)
     return predictor, ReadOptions(**run.config.data.reading)
-
-
-def _warn(prediction: Prediction) -> None:
-    for text in prediction.warnings:
-        click.echo(f"Warning: {printable(text)}", err=True)
 
 
 def _write(out: Path, predictions: list[Prediction], numbers: list[int]) -> None:
@@ -336,7 +323,7 @@ def _page(prediction: Prediction) -> str:
         return f"{title}\n\n  no answers left"
     rows = [["", query.asked, "score", "probability", "degree", "bin", ""]]
     for place, answer in enumerate(prediction.answers, start=1):
-        chance = "–" if answer.probability is None else f"{answer.probability:.4f}"
+        chance = number(answer.probability)
         remarks = ["known"] * answer.known + ["untrained"] * (not answer.trained)
         rows.append(
             [

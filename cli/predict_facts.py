@@ -8,14 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dglkgmix.cli.columns import aligned
-from dglkgmix.cli.common import emit_json, one_line, printable
+from dglkgmix.cli.columns import aligned, number
+from dglkgmix.cli.common import emit_json, one_line, printable, warn
 
 if TYPE_CHECKING:
     from dglkgmix.prediction.answers import Predictor
     from dglkgmix.prediction.facts import Fact, Side, Triple
-
-EMPTY = "–"
 
 
 def given_facts(
@@ -25,9 +23,9 @@ def given_facts(
     from dglkgmix.prediction.facts import COLUMNS, fact_row
     from dglkgmix.prediction.tables import write_rows
 
-    found = predictor.predict_triples(facts.values())
+    found = predictor.predict_triples(list(fact.given.values()) for fact in facts.values())
     for text in dict.fromkeys(text for fact in found for text in fact.warnings):
-        click.echo(f"Warning: {printable(text)}", err=True)
+        warn(text)
     if out is not None:
         numbered = zip(facts, found, strict=True)
         rows = ({"query": number, **fact_row(fact)} for number, fact in numbered)
@@ -77,9 +75,9 @@ def _fact_page(fact: Fact) -> str:
     from dglkgmix.kg.degrees import readable
 
     def cells(side: Side) -> list[str]:
-        chance = EMPTY if side.probability is None else f"{side.probability:.4f}"
-        figures = [f"{side.score:.4f}", f"{side.rank:,.4g}", f"{side.candidates:,}", chance]
-        return [*figures, f"{side.degree:,}", readable(side.bin)]
+        figures = [f"{side.score:.4f}", f"{side.rank:,.4g}", f"{side.candidates:,}"]
+        chance = number(side.probability)
+        return [*figures, chance, f"{side.degree:,}", readable(side.bin)]
 
     head, relation, tail = (one_line(name) for name in (fact.head, fact.relation, fact.tail))
     held = " and ".join(fact.splits) or "no split"
@@ -98,20 +96,9 @@ def _relation_page(relation: str, facts: list[dict[str, Any]]) -> str:
     title = f"? · {one_line(relation)} · ?"
     if not facts:
         return f"{title}\n\n  no new facts"
-    heading = [
-        "",
-        "head",
-        "tail",
-        "plausibility",
-        "probability of tail",
-        "of head",
-        "degree",
-        "bin",
-    ]
-    rows = [heading]
+    rows = [["", "head", "tail", "plausibility", "probability of tail", "of head", "degree", "bin"]]
     for fact in facts:
-        chances = [fact["tail_probability"], fact["head_probability"]]
-        shown = [EMPTY if chance is None else f"{chance:.4f}" for chance in chances]
+        shown = [number(fact[f"{end}_probability"]) for end in ("tail", "head")]
         names = [str(fact["place"]), one_line(fact["head"]), one_line(fact["tail"])]
         degree = [f"{fact['tail_degree']:,}", readable(fact["tail_bin"])]
         rows.append([*names, f"{fact['plausibility']:.4f}", *shown, *degree])

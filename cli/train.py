@@ -16,6 +16,7 @@ from dglkgmix.cli.common import (
     printable,
     source_options,
     trust_option,
+    warn,
     warn_of_alike,
     warn_of_mirrors,
 )
@@ -274,10 +275,9 @@ def _observers(options: dict[str, Any]) -> list[Any]:
 def _print(result: Result, as_json: bool) -> None:
     mrr, popularity = result.mrr, result.popularity_mrr
     if mrr is not None and popularity is not None and mrr < popularity:
-        click.echo(
-            f"Warning: the model's MRR, {mrr:.4f}, is below {popularity:.4f}, that of ranking "
-            "entities by popularity alone: train longer, or with other settings",
-            err=True,
+        warn(
+            f"the model's MRR, {mrr:.4f}, is below {popularity:.4f}, that of ranking entities by "
+            "popularity alone: train longer, or with other settings"
         )
     if as_json:
         emit_json(result.to_dict())

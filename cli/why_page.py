@@ -1,4 +1,4 @@
-"""What speaks for answers, as lines for people."""
+"""What training holds beside answers, as lines for people."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from dglkgmix.cli.common import one_line
 
 if TYPE_CHECKING:
     from dglkgmix.prediction.answers import Answer, Prediction
-    from dglkgmix.prediction.why import Fact, Why
+    from dglkgmix.prediction.facts import Triple
+    from dglkgmix.prediction.why import Why
 
 # Answers that are explained in a terminal.
 MOST = 3
@@ -44,5 +45,5 @@ def _lines(answer: Answer, why: Why, given: str) -> list[str]:
     return [f"     {title}: {'; '.join(parts) or 'none'}" for title, parts in listed.items()]
 
 
-def _text(fact: Fact) -> str:
+def _text(fact: Triple) -> str:
     return " · ".join(map(one_line, (fact.head, fact.relation, fact.tail)))

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import csv
 import errno
+import io
 import os
 import secrets
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 from dglkgmix.errors import StorageError
 from dglkgmix.paths import path_of
@@ -40,6 +43,27 @@ def storage_errors(path: Path) -> Iterator[None]:
         raise StorageError(f"{path}: {reason}") from error
 
 
+def text_lines(lines: Iterable[str]) -> Callable[[Path], None]:
+    """The content of a text file, line by line, so that it is never in memory whole."""
+
+    def write(path: Path) -> None:
+        with path.open("w", encoding="utf-8", newline="") as file:
+            file.writelines(lines)
+
+    return write
+
+
+def csv_lines(rows: Iterable[Iterable[Any]]) -> Iterator[str]:
+    """Rows as the lines of a CSV file."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    for row in rows:
+        writer.writerow(row)
+        yield text.getvalue()
+        text.seek(0)
+        text.truncate()
+
+
 def write_atomic(path: Path, data: Content) -> None:
     """Write a file that is either whole or, whatever happens meanwhile, as it was before.
 
@@ -49,6 +73,22 @@ def write_atomic(path: Path, data: Content) -> None:
     path = path_of(path)
     with replacing(path, data, path.parent):
         pass
+
+
+def write_folder(files: Mapping[Path, Content]) -> list[Path]:
+    """Write files of a folder, which is made where it does not exist; their paths.
+
+    Raises:
+        StorageError: the folder cannot be made, or as :func:`write_atomic`.
+    """
+    for path, data in files.items():
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            reason = f"the folder cannot be made: {error.strerror}"
+            raise StorageError(f"{path.parent}: {reason}") from error
+        write_atomic(path, data)
+    return list(files)
 
 
 @contextmanager

@@ -141,12 +141,12 @@ def test_imports_go_up_the_way() -> None:
 
 
 def test_no_module_needs_itself() -> None:
-    """No circle, in one room or across rooms, of imports that run, those in functions included."""
+    """No circle of imports, those for types and in functions included."""
     names = {name_of(path): path for path in sources() if name_of(path) != "dglkgmix"}
     needs = {
         module: {
             max((name for name in names if f"{found}.".startswith(f"{name}.")), key=len, default="")
-            for found in runtime_imports(path)
+            for found in imports(path)
         }
         - {"", module}
         for module, path in names.items()

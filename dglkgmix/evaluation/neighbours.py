@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 import torch
@@ -71,6 +70,7 @@ class Neighbours:
         if top < 1:
             raise ConfigError(f"top must be at least 1, not {top}: it is the number of neighbours")
         names = self.kg.relations if relation else self.kg.entities
+        counted = self.kg.degrees.of_relations if relation else self.kg.degrees.of_entities
         index = names.id(name)
         cosines = self.cosines(index, relation=relation)
         cosines[index] = -torch.inf
@@ -79,7 +79,7 @@ class Neighbours:
             Neighbour(
                 name=names[place % len(names)],
                 cosine=float(cosines[place]),
-                degree=int(self._degrees[relation][place]),
+                degree=int(counted[place]),
                 reciprocal=place >= len(names),
             )
             for place in nearest[:top].tolist()
@@ -97,10 +97,3 @@ class Neighbours:
                 "with a smaller --lr"
             )
         return cosines.clamp(-1, 1).cpu()
-
-    @cached_property
-    def _degrees(self) -> tuple[Tensor, Tensor]:
-        """(E,) of entities and (2R,) of relations."""
-        entities = self.kg.degrees.in_degree(torch.arange(self.kg.num_entities))
-        edges, count = self.kg.edges, self.kg.num_query_relations
-        return entities, torch.bincount(edges[:, 1], minlength=count)

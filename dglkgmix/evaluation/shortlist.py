@@ -9,6 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from dglkgmix.errors import NumericError
 from dglkgmix.evaluation.candidates import Candidates
 from dglkgmix.evaluation.ranking import BLOCK, RUN
 from dglkgmix.evaluation.scorer import Scorer
@@ -79,6 +80,32 @@ def shortlists(
     )
 
 
+def make_shortlists(
+    scorer: Scorer,
+    kg: KnowledgeGraph,
+    known: TripleIndex,
+    heads: Tensor,
+    relations: Tensor,
+    *,
+    candidates: Candidates,
+) -> Shortlists:
+    """:func:`shortlists` of Q queries; scores are held for a block of them at a time.
+
+    Raises:
+        NumericError: a score is not finite.
+    """
+    size = max(1, min(RUN, BLOCK // kg.num_entities))
+    parts = []
+    with torch.no_grad():
+        for asked in zip(torch.split(heads, size), torch.split(relations, size), strict=True):
+            scores = scorer.scores(scorer.query(*asked), 0, kg.num_entities)
+            if not bool(torch.isfinite(scores).all()):
+                raise NumericError("the model's scores are not all finite: did training diverge?")
+            parts.append(shortlists(kg, known, *asked, scores, candidates=candidates))
+    columns = zip(*(vars(part).values() for part in parts), strict=True)
+    return Shortlists(*map(np.concatenate, columns))
+
+
 def read_shortlists(
     scorer: Scorer,
     kg: KnowledgeGraph,
@@ -100,14 +127,7 @@ def read_shortlists(
     asked = asked or held
     known = kg.train_index if split == "valid" else kg.steering_index
     among = candidates or Candidates.of(kg)
-    size = max(1, min(RUN, BLOCK // kg.num_entities))
-    parts = []
-    blocks = (torch.split(column, size) for column in (asked.heads, asked.relations))
-    for heads, relations in zip(*blocks, strict=True):
-        scores = scorer.scores(scorer.query(heads, relations), 0, kg.num_entities)
-        parts.append(shortlists(kg, known, heads, relations, scores, candidates=among))
-    columns = zip(*(vars(part).values() for part in parts), strict=True)
-    lists = Shortlists(*map(np.concatenate, columns))
+    lists = make_shortlists(scorer, kg, known, asked.heads, asked.relations, candidates=among)
     entities = torch.from_numpy(lists.entities)
     true = held.contains(asked.heads[:, None], asked.relations[:, None], entities).numpy()
     return lists, true & lists.filled

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import csv
 import io
 import json
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,10 +17,9 @@ import pyarrow.parquet as pq
 import torch
 from torch import Tensor
 
-from dglkgmix.atomic import Content
-from dglkgmix.errors import OVERWRITE, ConfigError, NumericError, StorageError
+from dglkgmix.atomic import Content, csv_lines, text_lines, write_folder
+from dglkgmix.errors import OVERWRITE, ConfigError, NumericError
 from dglkgmix.evaluation.model_scorer import evaluating
-from dglkgmix.files import write_atomic
 from dglkgmix.kg.degrees import DegreeBins
 from dglkgmix.kg.vocabulary import Vocabulary, safe_in_spreadsheets
 from dglkgmix.paths import path_of
@@ -146,20 +144,14 @@ def _numpy_files(tables: Sequence[_Table], kg: KnowledgeGraph) -> dict[str, Cont
 
 
 def _csv_files(tables: Sequence[_Table], kg: KnowledgeGraph) -> dict[str, Content]:
-    return {f"{table.stem}.csv": _csv(table) for table in tables}
+    return {f"{table.stem}.csv": text_lines(csv_lines(_rows(table))) for table in tables}
 
 
-def _csv(table: _Table) -> Content:
-    def write(path: Path) -> None:
-        with path.open("w", encoding="utf-8", newline="") as file:
-            writer = csv.writer(file, lineterminator="\n")
-            writer.writerow([*table.labels, *(f"v{i}" for i in range(table.vectors.shape[1]))])
-            labels = zip(*table.labels.values(), strict=True)
-            for row, numbers in zip(labels, table.vectors, strict=True):
-                figures = (_DIGITS % x for x in numbers.tolist())
-                writer.writerow([safe_in_spreadsheets(row[0]), *row[1:], *figures])
-
-    return write
+def _rows(table: _Table) -> Iterator[Sequence[Any]]:
+    yield [*table.labels, *(f"v{i}" for i in range(table.vectors.shape[1]))]
+    labels = zip(*table.labels.values(), strict=True)
+    for row, numbers in zip(labels, table.vectors, strict=True):
+        yield [safe_in_spreadsheets(row[0]), *row[1:], *(_DIGITS % x for x in numbers.tolist())]
 
 
 def _word2vec_files(tables: Sequence[_Table], kg: KnowledgeGraph) -> dict[str, Content]:
@@ -182,10 +174,10 @@ def _word2vec(names: Vocabulary, vectors: Floats) -> Content:
 def _projector_files(tables: Sequence[_Table], kg: KnowledgeGraph) -> dict[str, Content]:
     files: dict[str, Content] = {}
     bins = DegreeBins()
-    columns = {"entities": kg.edges[:, 2], "relations": kg.edges[:, 1]}
+    counted = {"entities": kg.degrees.of_entities, "relations": kg.degrees.of_relations}
     for table in tables:
         table.vocabulary.check_tsv("export to Parquet")
-        degrees = torch.bincount(columns[table.stem], minlength=len(table.vectors))
+        degrees = counted[table.stem]
         labels = {name: values for name, values in table.labels.items() if name != "bias"}
         labels["degree"] = degrees.tolist()
         labels["bin"] = [bins.names[i] for i in bins.assign(degrees).tolist()]
@@ -201,14 +193,8 @@ def _number_lines(vectors: Floats, separator: str) -> Iterable[str]:
 
 
 def _lines(*parts: Iterable[str]) -> Content:
-    """A file of text, line by line: numbers take several times the memory of their vectors."""
-
-    def write(path: Path) -> None:
-        with path.open("w", encoding="utf-8", newline="") as file:
-            for part in parts:
-                file.writelines(f"{line}\n" for line in part)
-
-    return write
+    """Not held as text: that takes several times the memory of the vectors."""
+    return text_lines(f"{line}\n" for part in parts for line in part)
 
 
 FORMATS: dict[str, Callable[[Sequence[_Table], KnowledgeGraph], dict[str, Content]]] = {
@@ -225,10 +211,4 @@ def _write(folder: Path, files: dict[str, Content], *, overwrite: bool) -> list[
     existing = [path for path in paths if path.exists()]
     if existing and not overwrite:
         raise ConfigError(f"{existing[0]}: exists; choose another folder, or pass {OVERWRITE}")
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise StorageError(f"{folder}: cannot be made: {error.strerror}") from error
-    for path, data in paths.items():
-        write_atomic(path, data)
-    return list(paths)
+    return write_folder(paths)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import torch
 from torch import Tensor
@@ -17,9 +17,7 @@ from torch import Tensor
 from dglkgmix.errors import ConfigError, DataError
 from dglkgmix.kg import SPLITS
 from dglkgmix.kg.keys import as_ids, broadcast, find
-
-if TYPE_CHECKING:
-    from dglkgmix.kg.graph import KnowledgeGraph
+from dglkgmix.kg.vocabulary import Vocabulary
 
 DEFAULT_BINS = (1, 10, 50)
 DEFAULT_NAMES = ("zero", "low", "medium", "high")
@@ -47,7 +45,7 @@ class Degrees:
 
     def in_degree(self, v: Any) -> Tensor:
         """Training triples with tail v."""
-        return self._in_degrees[as_ids(v, "entity", self._num_entities)]
+        return self.of_entities[as_ids(v, "entity", self._num_entities)]
 
     def out_degree(self, v: Any) -> Tensor:
         """Training triples with head v: the in-degree, as every triple has its reciprocal."""
@@ -96,8 +94,14 @@ class Degrees:
         return broadcast(entities, as_ids(r, "relation", 2 * self._num_relations))
 
     @cached_property
-    def _in_degrees(self) -> Tensor:
+    def of_entities(self) -> Tensor:
+        """(E,) training triples of each entity."""
         return torch.bincount(self._edges[:, 2], minlength=self._num_entities)
+
+    @cached_property
+    def of_relations(self) -> Tensor:
+        """(2R,) training triples of each relation, reciprocal ones included."""
+        return torch.bincount(self._edges[:, 1], minlength=2 * self._num_relations)
 
     @cached_property
     def _pair_table(self) -> tuple[Tensor, Tensor]:
@@ -110,6 +114,42 @@ class Degrees:
     def _loop_keys(self) -> Tensor:
         loops = self._edges[self._edges[:, 0] == self._edges[:, 2]]
         return (loops[:, 1] * self._num_entities + loops[:, 2]).sort().values
+
+
+class Graph(Protocol):
+    """What this folder's functions read of a ``KnowledgeGraph``, which is made of them."""
+
+    entities: Vocabulary
+    relations: Vocabulary
+    train: Tensor
+    valid: Tensor
+    test: Tensor
+    node_types: Tensor | None
+    node_type_names: tuple[str, ...]
+    edge_types: tuple[tuple[str, str, str], ...] | None
+
+    @property
+    def num_entities(self) -> int:
+        """E."""
+
+    @property
+    def num_relations(self) -> int:
+        """R."""
+
+    @property
+    def edges(self) -> Tensor:
+        """(M, 3): distinct training triples, then their reciprocals."""
+
+    @property
+    def train_edges(self) -> Tensor:
+        """(N,) for each row of ``train`` its edge."""
+
+    @property
+    def degrees(self) -> Degrees:
+        """Degrees over the training triples."""
+
+    def split(self, name: str) -> Tensor:
+        """Rows (N, 3)."""
 
 
 class DegreeBins:
@@ -174,7 +214,7 @@ class DegreeBins:
         return dict(zip(self.names, counts.tolist(), strict=True))
 
 
-def query_degrees(kg: KnowledgeGraph, split: str) -> Tensor:
+def query_degrees(kg: Graph, split: str) -> Tensor:
     """d_tail(answer, relation) of a split's queries, (2N,): tail queries, then head queries."""
     if split == "train":  # Known by edge: looking 2N pairs up again takes longer.
         edges = torch.cat([kg.train_edges, kg.train_edges + len(kg.edges) // 2])
@@ -187,7 +227,7 @@ def query_degrees(kg: KnowledgeGraph, split: str) -> Tensor:
 
 
 def degree_summary(
-    kg: KnowledgeGraph, bins: DegreeBins, threshold: int, partners: int, rule: str
+    kg: Graph, bins: DegreeBins, threshold: int, partners: int, rule: str
 ) -> dict[str, Any]:
     """What ``dglkgmix degrees --json`` prints.
 
@@ -203,7 +243,7 @@ def degree_summary(
     }
 
 
-def mixing_summary(kg: KnowledgeGraph, threshold: int, partners: int, rule: str) -> dict[str, int]:
+def mixing_summary(kg: Graph, threshold: int, partners: int, rule: str) -> dict[str, int]:
     """What KG-Mixup with threshold η and k partners would do in an epoch (steps 1 and 2).
 
     Returns:
@@ -228,7 +268,7 @@ def mixing_summary(kg: KnowledgeGraph, threshold: int, partners: int, rule: str)
     }
 
 
-def partner_counts(kg: KnowledgeGraph, rule: str) -> Tensor:
+def partner_counts(kg: Graph, rule: str) -> Tensor:
     """(M,) number |C| of candidates for mixing with each edge of ``kg.edges``.
 
     "any": all other triples with the same tail. "strict": those of them with another head and

@@ -6,18 +6,15 @@ as in AMIE's functionality (Galárraga et al., 2013), here as a share of heads.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from torch import Tensor
 
-if TYPE_CHECKING:
-    from dglkgmix.kg.graph import KnowledgeGraph
+from dglkgmix.kg.degrees import Graph
 
 # Least number of heads, and least share of them with exactly one tail.
 HEADS, SHARE = 20, 0.95
 
 
-def functional(kg: KnowledgeGraph, share: float = SHARE) -> Tensor:
+def functional(kg: Graph, share: float = SHARE) -> Tensor:
     """(2R,) bool: relations with ``HEADS`` or more in training, a ``share`` of them with one tail.
 
     A reciprocal relation that is functional makes its original inverse functional.

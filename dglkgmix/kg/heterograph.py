@@ -9,12 +9,11 @@ from torch import Tensor
 
 from dglkgmix._dgl import dgl
 from dglkgmix.kg import SPLITS
+from dglkgmix.kg.degrees import Graph
 from dglkgmix.kg.dgl_edges import MASKS, ROW
 
 if TYPE_CHECKING:
     from dgl import DGLGraph
-
-    from dglkgmix.kg.graph import KnowledgeGraph
 
 NODE_TYPE = "entity"
 
@@ -46,7 +45,7 @@ def homogeneous(triples: Tensor, num_entities: int) -> DGLGraph:
     return graph
 
 
-def to_dgl(kg: KnowledgeGraph) -> DGLGraph:
+def to_dgl(kg: Graph) -> DGLGraph:
     """All splits as one heterograph with masks; see ``KnowledgeGraph.to_dgl``."""
     splits = [kg.split(name) for name in SPLITS]
     triples = torch.cat(splits)

@@ -8,15 +8,12 @@ Akrami et al. 2020).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
 
+from dglkgmix.kg.degrees import Graph
 from dglkgmix.kg.keys import distinct, expand, find, triple_keys
-
-if TYPE_CHECKING:
-    from dglkgmix.kg.graph import KnowledgeGraph
 
 # Least share and least number of a relation's triples whose reverse exists under its inverse. The
 # share is that of Akrami et al. for reverse relations.
@@ -40,7 +37,7 @@ class InversePair:
     share: float
 
 
-def inverse_pairs(kg: KnowledgeGraph) -> list[InversePair]:
+def inverse_pairs(kg: Graph) -> list[InversePair]:
     """The pairs with a share of ``INVERSE_FROM`` or more over all splits, by ids."""
     rows = torch.cat([kg.train, kg.valid, kg.test])
     rows = rows[distinct(triple_keys(rows, kg.num_entities, kg.num_relations))[0]]
@@ -57,7 +54,7 @@ def inverse_pairs(kg: KnowledgeGraph) -> list[InversePair]:
     return [InversePair(*row) for row in zip(*columns, strict=True)]
 
 
-def count_mirrored(kg: KnowledgeGraph, rows: Tensor, inverses: list[InversePair]) -> int:
+def count_mirrored(kg: Graph, rows: Tensor, inverses: list[InversePair]) -> int:
     """How many rows (N, 3) of valid or test have their mirror in train."""
     relations = kg.num_relations
     mirrored = [r * relations + r for r in range(relations)]
@@ -80,7 +77,7 @@ def _reverses(rows: Tensor, among: Tensor, num_entities: int) -> tuple[Tensor, T
     return here, order[places]
 
 
-def mirror_warnings(kg: KnowledgeGraph) -> list[str]:
+def mirror_warnings(kg: Graph) -> list[str]:
     """At most one warning: how many valid and test triples have their mirror in train."""
     inverses = inverse_pairs(kg)
     found = [

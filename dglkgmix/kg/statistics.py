@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from dglkgmix.kg import SPLITS
+from dglkgmix.kg.degrees import Graph
 from dglkgmix.kg.functional import functional
 from dglkgmix.kg.keys import find, triple_keys
 from dglkgmix.kg.mirrors import count_mirrored, inverse_pairs
 
-if TYPE_CHECKING:
-    from dglkgmix.kg.graph import KnowledgeGraph
 
-
-def summarise(kg: KnowledgeGraph) -> dict[str, int]:
+def summarise(kg: Graph) -> dict[str, int]:
     """Counts of a graph, keys in the order given here.
 
     Returns:
@@ -70,7 +68,7 @@ def summarise(kg: KnowledgeGraph) -> dict[str, int]:
     }
 
 
-def relation_rows(kg: KnowledgeGraph) -> list[dict[str, Any]]:
+def relation_rows(kg: Graph) -> list[dict[str, Any]]:
     """Each relation, most training rows first: name, rows in train, valid and test, functional and
     inverse_functional (:mod:`dglkgmix.kg.functional`).
     """

@@ -11,8 +11,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from torch import Tensor
 
-from dglkgmix.errors import OVERWRITE, DataError, StorageError
-from dglkgmix.files import write_atomic
+from dglkgmix.atomic import write_folder
+from dglkgmix.errors import OVERWRITE, DataError
 from dglkgmix.kg import ROLES, SPLITS
 from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.kg.sources import split_files
@@ -55,14 +55,7 @@ def write(kg: KnowledgeGraph, path: Path, target: str, *, overwrite: bool = Fals
                 f"{others[0]} holds the same split as {file.name} would: choose another folder"
             )
     to_bytes = tsv_bytes if target == "tsv" else parquet_bytes
-    contents = {split: to_bytes(kg, kg.split(split)) for split in SPLITS}
-    try:
-        path.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise StorageError(f"{path}: the folder cannot be made: {error.strerror}") from None
-    for split, content in contents.items():
-        write_atomic(files[split], content)
-    return list(files.values())
+    return write_folder({file: to_bytes(kg, kg.split(split)) for split, file in files.items()})
 
 
 def tsv_bytes(kg: KnowledgeGraph, rows: Tensor) -> bytes:

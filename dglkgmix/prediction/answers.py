@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -13,6 +13,7 @@ from dglkgmix.errors import ConfigError, NumericError
 from dglkgmix.evaluation.candidates import Candidates
 from dglkgmix.evaluation.list_probability import ListProbability
 from dglkgmix.evaluation.model_scorer import ModelScorer
+from dglkgmix.evaluation.neighbours import Neighbours
 from dglkgmix.evaluation.scorer import Scorer
 from dglkgmix.kg.degrees import DegreeBins
 from dglkgmix.kg.functional import SHARE, functional
@@ -20,16 +21,17 @@ from dglkgmix.kg.tables import TripleTable
 from dglkgmix.prediction.facts import (
     NEW_COLUMNS,
     Fact,
+    Triple,
     fact_row,
     judge_facts,
     trained_names,
     untrained,
 )
 from dglkgmix.prediction.relations import new_facts
+from dglkgmix.prediction.why import Explainer, Why
 
 if TYPE_CHECKING:
     from dglkgmix.kg.graph import KnowledgeGraph
-    from dglkgmix.prediction.why import Explainer, Why
     from dglkgmix.runs.run import Run
 
 
@@ -79,7 +81,7 @@ class Answer:
         bin: of the degree.
         known: whether train, valid or test hold the triple.
         trained: whether training triples hold the name at all.
-        why: what training holds that speaks for it, where an ``Explainer`` was asked.
+        why: what training holds beside it, where the predictor has an explainer.
     """
 
     name: str
@@ -94,7 +96,7 @@ class Answer:
 
 @dataclass(frozen=True)
 class Prediction:
-    """Answers to a query, best first, and what speaks against trusting them.
+    """Answers to a query, best first, with warnings.
 
     ``functional``: the query's relation has one answer for nearly every entity
     (:mod:`dglkgmix.kg.functional`). ``another``: of the relation's queries with an answer in
@@ -145,10 +147,13 @@ class Predictor:
         self._trained = trained_names(kg)
 
     @classmethod
-    def of(cls, run: Run, bins: DegreeBins | None = None) -> Predictor:
+    def of(cls, run: Run, bins: DegreeBins | None = None, *, explain: bool = False) -> Predictor:
         """With the model of a run and its probability of ranked answers."""
-        asked = run.kg, ModelScorer(run.model), run.list_probability(), bins
-        return cls(*asked, candidates=run.candidates)
+        scorer, explainer = ModelScorer(run.model), None
+        if explain:
+            explainer = Explainer(run.kg, Neighbours(run.kg, run.model, scorer.vectors))
+        given = run.kg, scorer, run.list_probability(), bins, explainer
+        return cls(*given, candidates=run.candidates)
 
     def predict(self, query: Query, *, top: int = 10, new_only: bool = False) -> Prediction:
         """The ``top`` best answers; with ``new_only``, of those that no split holds.
@@ -162,17 +167,17 @@ class Predictor:
         """
         if top < 1:
             raise ConfigError(f"top must be at least 1, not {top}: it is the number of answers")
-        candidates = self._candidates(query)
+        choices = self._choices(query)
         with torch.no_grad():
-            scores = self._scores(candidates)
+            scores = self._scores(choices)
         if not bool(torch.isfinite(scores).all()):
             raise NumericError(f"the model's scores for {query.given} are not all finite")
-        known = self._known(candidates)
-        allowed = self._allowed(candidates)
+        known = self._known(choices)
+        allowed = self._allowed(choices)
         best = _best(scores, allowed & ~known if new_only else allowed, top)
-        chances = self._probabilities(candidates, scores)[best]
-        answers = self._answers(candidates, best, scores[best], known[best], chances)
-        is_functional = query.asked != "relation" and bool(self._functional[candidates.relations])
+        chances = self._probabilities(choices, scores)[best]
+        answers = self._answers(choices, best, scores[best], known[best], chances)
+        is_functional = query.asked != "relation" and bool(self._functional[choices.relations])
         warnings = self._warnings(query)
         if is_functional and known.any():
             one = "tail" if query.asked == "tail" else "head"
@@ -183,11 +188,14 @@ class Predictor:
             )
         another = None
         if self.listed is not None and query.asked != "relation":
-            asked = torch.tensor([candidates.head]), candidates.relations
+            asked = torch.tensor([choices.head]), choices.relations
             if len(self.kg.steering_index.tails_of(*asked)[1]):
-                another = self.listed.another(int(candidates.relations))
-        found = Prediction(query, answers, warnings, is_functional, another)
-        return found if self.explainer is None else self.explainer.explain(found)
+                another = self.listed.another(int(choices.relations))
+        if self.explainer is not None:
+            triples = [Triple(**(query.given | {query.asked: a.name})) for a in answers]
+            whys = [self.explainer.why(triple, query.asked) for triple in triples]
+            answers = [replace(a, why=why) for a, why in zip(answers, whys, strict=True)]
+        return Prediction(query, answers, warnings, is_functional, another)
 
     def predict_triples(self, triples: Iterable[Sequence[str]]) -> list[Fact]:
         """What the model makes of given facts: rows of head, relation and tail, known or not.
@@ -233,7 +241,7 @@ class Predictor:
         rows = [fact_row(f) | {"place": place, "plausibility": p} for f, place, p in order]
         return [{column: row[column] for column in NEW_COLUMNS} for row in rows]
 
-    def _candidates(self, query: Query) -> _Candidates:
+    def _choices(self, query: Query) -> _Choices:
         """The triples among which the query chooses, as the model is asked: tails are scored."""
         kg, asked = self.kg, query.asked
         ids = {
@@ -242,46 +250,46 @@ class Predictor:
         }
         if asked == "relation":
             every_relation = torch.arange(kg.num_relations)
-            return _Candidates(ids["head"], every_relation, torch.tensor([ids["tail"]]), asked)
+            return _Choices(ids["head"], every_relation, torch.tensor([ids["tail"]]), asked)
         reciprocal = kg.num_relations if asked == "head" else 0
         relation = torch.tensor([ids["relation"] + reciprocal])
         given = ids["tail" if asked == "head" else "head"]
-        return _Candidates(given, relation, torch.arange(kg.num_entities), asked)
+        return _Choices(given, relation, torch.arange(kg.num_entities), asked)
 
-    def _scores(self, candidates: _Candidates) -> Tensor:
+    def _scores(self, choices: _Choices) -> Tensor:
         """(C,)."""
-        relations = candidates.relations
-        query = self.scorer.query(torch.full_like(relations, candidates.head), relations)
-        if candidates.asked == "relation":
-            return self.scorer.gather(query, candidates.tails.expand(len(relations), 1))[:, 0].cpu()
+        relations = choices.relations
+        query = self.scorer.query(torch.full_like(relations, choices.head), relations)
+        if choices.asked == "relation":
+            return self.scorer.gather(query, choices.tails.expand(len(relations), 1))[:, 0].cpu()
         return self.scorer.scores(query, 0, self.kg.num_entities)[0].cpu()
 
-    def _known(self, candidates: _Candidates) -> Tensor:
+    def _known(self, choices: _Choices) -> Tensor:
         """(C,) bool: some split holds the triple."""
-        head, relations, tails = candidates.head, candidates.relations, candidates.tails
-        if candidates.asked == "relation":
+        head, relations, tails = choices.head, choices.relations, choices.tails
+        if choices.asked == "relation":
             return self.kg.known_index.contains(torch.full_like(relations, head), relations, tails)
         known = torch.zeros(self.kg.num_entities, dtype=torch.bool)
         known[self.kg.known_index.tails_of(torch.tensor([head]), relations)[1]] = True
         return known
 
-    def _allowed(self, candidates: _Candidates) -> Tensor:
+    def _allowed(self, choices: _Choices) -> Tensor:
         """(C,) bool: may answer."""
-        if candidates.asked == "relation":
-            return torch.ones(len(candidates.relations), dtype=torch.bool)
-        return self.candidates.mask(candidates.relations, 0, self.kg.num_entities)[0]
+        if choices.asked == "relation":
+            return torch.ones(len(choices.relations), dtype=torch.bool)
+        return self.candidates.mask(choices.relations, 0, self.kg.num_entities)[0]
 
     def _answers(
         self,
-        candidates: _Candidates,
+        choices: _Choices,
         best: Tensor,
         scores: Tensor,
         known: Tensor,
         chances: Tensor,
     ) -> list[Answer]:
-        kind = "relation" if candidates.asked == "relation" else "entity"
+        kind = "relation" if choices.asked == "relation" else "entity"
         names = self.kg.relations if kind == "relation" else self.kg.entities
-        relations, tails = candidates.relations, candidates.tails
+        relations, tails = choices.relations, choices.tails
         columns = (relations[best], tails) if kind == "relation" else (relations, tails[best])
         degrees = self.kg.degrees.tail_relation(columns[1], columns[0])
         return [
@@ -297,12 +305,12 @@ class Predictor:
             for place, index in enumerate(best.tolist())
         ]
 
-    def _probabilities(self, candidates: _Candidates, scores: Tensor) -> Tensor:
+    def _probabilities(self, choices: _Choices, scores: Tensor) -> Tensor:
         """(C,), NaN where there is none."""
-        if self.listed is None or candidates.asked == "relation":
+        if self.listed is None or choices.asked == "relation":
             return torch.full((len(scores),), torch.nan)
-        head = torch.tensor([candidates.head])
-        asked = self.kg, head, candidates.relations, scores[None]
+        head = torch.tensor([choices.head])
+        asked = self.kg, head, choices.relations, scores[None]
         found = self.listed.of_entities(*asked, candidates=self.candidates)
         return torch.from_numpy(found[0])
 
@@ -315,7 +323,7 @@ class Predictor:
 
 
 @dataclass(frozen=True)
-class _Candidates:
+class _Choices:
     """C triples (head, relations, tails); either relations or tails is a single one."""
 
     head: int

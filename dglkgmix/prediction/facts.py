@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import torch
 from torch import Tensor
 
 from dglkgmix.evaluation.candidates import Candidates
 from dglkgmix.evaluation.list_probability import ListProbability
 from dglkgmix.evaluation.queries import DIRECTIONS, EvalQueries, queries_of
-from dglkgmix.evaluation.ranking import BLOCK, RUN, rank
+from dglkgmix.evaluation.ranking import rank
 from dglkgmix.evaluation.scorer import Scorer
-from dglkgmix.evaluation.shortlist import Array
+from dglkgmix.evaluation.shortlist import Array, make_shortlists
 from dglkgmix.kg import SPLITS
 from dglkgmix.kg.degrees import DegreeBins
 
@@ -31,8 +30,9 @@ COLUMNS: dict[str, type] = {"query": int, **_NAMES, "splits": str, **SIDES}
 NEW_COLUMNS: dict[str, type] = {**_NAMES, "place": int, "plausibility": float, **SIDES}
 
 
-class Triple(NamedTuple):
-    """Three names: a row of queries that asks for nothing."""
+@dataclass(frozen=True)
+class Triple:
+    """Three names: a training fact, or a row of queries that asks for nothing."""
 
     head: str
     relation: str
@@ -41,7 +41,7 @@ class Triple(NamedTuple):
     @property
     def given(self) -> dict[str, str]:
         """The names by role, as :class:`dglkgmix.prediction.answers.Query` has them."""
-        return self._asdict()
+        return asdict(self)
 
 
 @dataclass(frozen=True)
@@ -161,23 +161,19 @@ def _probabilities(
     among: Candidates,
 ) -> Array:
     """(Q,) of the answers of Q queries; NaN where there is none."""
+    known, asked = kg.steering_index, (queries.heads, queries.relations)
+    lists = make_shortlists(scorer, kg, known, *asked, candidates=among)
+    row, place = np.nonzero(lists.entities == queries.answers[:, None].numpy())
     found = np.full(len(queries), np.nan)
-    size = max(1, min(RUN, BLOCK // kg.num_entities))
-    for start in range(0, len(queries), size):
-        rows = slice(start, start + size)
-        asked = queries.heads[rows], queries.relations[rows]
-        with torch.no_grad():
-            scores = scorer.scores(scorer.query(*asked), 0, kg.num_entities).cpu()
-        every = listed.of_entities(kg, *asked, scores, candidates=among)
-        found[rows] = np.take_along_axis(every, queries.answers[rows, None].numpy(), 1)[:, 0]
+    found[row] = listed.of(lists)[row, place]
     return found
 
 
 def trained_names(kg: KnowledgeGraph) -> dict[str, Tensor]:
     """Whether training triples hold a name: "entity" (E,) and "relation" (2R,), bool."""
     return {
-        "entity": torch.bincount(kg.edges[:, 2], minlength=kg.num_entities) > 0,
-        "relation": torch.bincount(kg.edges[:, 1], minlength=kg.num_query_relations) > 0,
+        "entity": kg.degrees.of_entities > 0,
+        "relation": kg.degrees.of_relations > 0,
     }
 
 

@@ -15,12 +15,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from dglkgmix.errors import NumericError
 from dglkgmix.evaluation.candidates import Candidates
 from dglkgmix.evaluation.list_probability import FEATURES, ListProbability
-from dglkgmix.evaluation.ranking import BLOCK, RUN
 from dglkgmix.evaluation.scorer import Scorer
-from dglkgmix.evaluation.shortlist import DEPTH, Array, shortlists
+from dglkgmix.evaluation.shortlist import DEPTH, Array, make_shortlists
 from dglkgmix.kg.degrees import DegreeBins
 
 if TYPE_CHECKING:
@@ -29,7 +27,8 @@ if TYPE_CHECKING:
 # In place of probabilities where none could be fitted: x / (1 + x) for a softmax share x of the
 # query's first answers.
 BY_SHARE = ListProbability(0.0, tuple(float(name == "share") for name in FEATURES), {})
-# Facts whose missing probability is looked up at once, and those compared with lists at once.
+# Facts whose missing probability is looked up at once; facts compared with lists at once, and
+# queries whose lists get their probabilities at once.
 _BATCH, _COMPARED = 256, 65_536
 
 
@@ -162,17 +161,11 @@ class _Pairs:
     def _ask(self, side: int, ends: Array) -> None:
         """The lists of N entities' queries, with their probabilities; NaN at places without."""
         self._row[side, ends] = len(self._answers[side]) + np.arange(len(ends))
-        size = max(1, min(RUN, BLOCK // self.kg.num_entities))
         answers, values = [self._answers[side]], [self._values[side]]
-        for heads in torch.split(torch.from_numpy(ends), size):
+        graph = self.scorer, self.kg, self.kg.steering_index
+        for heads in torch.split(torch.from_numpy(ends), _COMPARED):
             relations = torch.full_like(heads, self.relations[side])
-            with torch.no_grad():
-                query = self.scorer.query(heads, relations)
-                scores = self.scorer.scores(query, 0, self.kg.num_entities).float().cpu()
-            if not bool(torch.isfinite(scores).all()):
-                raise NumericError("the model's scores are not all finite: did training diverge?")
-            asked = self.kg, self.kg.steering_index, heads, relations, scores
-            lists = shortlists(*asked, candidates=self.candidates)
+            lists = make_shortlists(*graph, heads, relations, candidates=self.candidates)
             answers.append(lists.entities)
             values.append(self.listed.of(lists).round(12))  # what differs by less is equal
         self._answers[side], self._values[side] = np.concatenate(answers), np.concatenate(values)

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from dglkgmix.atomic import csv_lines, text_lines, write_atomic
 from dglkgmix.errors import ConfigError, DataError
-from dglkgmix.files import write_atomic
 from dglkgmix.kg.vocabulary import safe_in_spreadsheets
 from dglkgmix.paths import path_of
 
@@ -71,26 +69,15 @@ def write_rows(
         )
     else:
         lines = _csv(rows, types) if path.suffix == ".csv" else _tsv(rows, types, path)
-    write_atomic(path, _writer(lines))
-
-
-def _writer(lines: Iterable[str]) -> Callable[[Path], None]:
-    def write(path: Path) -> None:
-        with path.open("w", encoding="utf-8", newline="") as file:
-            file.writelines(lines)
-
-    return write
+    write_atomic(path, text_lines(lines))
 
 
 def _csv(rows: Iterable[Row], columns: Iterable[str]) -> Iterator[str]:
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    for values in _with_heading(rows, columns):
-        safe = safe_in_spreadsheets
-        writer.writerow([safe(value) if isinstance(value, str) else value for value in values])
-        yield text.getvalue()
-        text.seek(0)
-        text.truncate()
+    safe = safe_in_spreadsheets
+    return csv_lines(
+        [safe(value) if isinstance(value, str) else value for value in values]
+        for values in _with_heading(rows, columns)
+    )
 
 
 def _with_heading(rows: Iterable[Row], columns: Iterable[str]) -> Iterator[list[Any]]:

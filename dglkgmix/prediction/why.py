@@ -1,8 +1,8 @@
-"""What training holds that speaks for an answer, and how little that is where the degree is low."""
+"""Training facts, paths and neighbours beside an answer."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import torch
@@ -10,22 +10,13 @@ from torch import Tensor
 
 from dglkgmix.evaluation.neighbours import Neighbour, Neighbours
 from dglkgmix.kg.connections import shortest_paths
+from dglkgmix.prediction.facts import Triple
 
 if TYPE_CHECKING:
     from dglkgmix.kg.graph import KnowledgeGraph
-    from dglkgmix.prediction.answers import Prediction, Query
 
 # Facts, paths and entities that are listed of each kind.
 SHOWN = 3
-
-
-@dataclass(frozen=True)
-class Fact:
-    """A training triple by name."""
-
-    head: str
-    relation: str
-    tail: str
 
 
 @dataclass(frozen=True)
@@ -46,15 +37,15 @@ class Why:
         nearest: the entities, or relations where one is asked for, nearest to the answer.
     """
 
-    same_answer: list[Fact]
-    of_given: list[Fact]
+    same_answer: list[Triple]
+    of_given: list[Triple]
     given_degree: int
-    paths: list[list[Fact]]
+    paths: list[list[Triple]]
     nearest: list[Neighbour]
 
 
 class Explainer:
-    """Adds ``why`` to the answers of a :class:`Predictor`.
+    """Finds what training holds beside an answer.
 
     Args:
         kg: the graph that the model was trained on.
@@ -64,33 +55,27 @@ class Explainer:
     def __init__(self, kg: KnowledgeGraph, neighbours: Neighbours) -> None:
         self.kg, self.neighbours = kg, neighbours
 
-    def explain(self, prediction: Prediction) -> Prediction:
-        """The prediction with a :class:`Why` for each answer."""
-        query = prediction.query
-        answers = [replace(a, why=self.why(query, a.name)) for a in prediction.answers]
-        return replace(prediction, answers=answers)
-
-    def why(self, query: Query, answer: str) -> Why:
-        """Of one answer to a query.
+    def why(self, triple: Triple, asked: str) -> Why:
+        """Of a query's answer: the triple with it, and the role that the query asks for.
 
         Raises:
             UnknownNameError: a name that the graph lacks; the message lists close matches.
             NumericError: a vector is not finite.
         """
-        kg, names = self.kg, query.given | {query.asked: answer}
+        kg = self.kg
         given, relation, reached = (
-            kg.entities.id(names["head"]),
-            kg.relations.id(names["relation"]),
-            kg.entities.id(names["tail"]),
+            kg.entities.id(triple.head),
+            kg.relations.id(triple.relation),
+            kg.entities.id(triple.tail),
         )
-        if query.asked == "head":
+        if asked == "head":
             given, relation, reached = reached, relation + kg.num_relations, given
         reciprocal = (relation + kg.num_relations) % kg.num_query_relations
         # Read off the answer's side, and turned round.
         _, others = kg.train_index.tails_of([reached], [reciprocal])
         others = others[others != given]
         same_answer = [
-            self._fact(int(others[place]), relation, reached)
+            self._triple(int(others[place]), relation, reached)
             for place in self._nearest(others, given)
         ]
         _, relations, others = kg.train_index.triples_of([given])
@@ -99,7 +84,7 @@ class Explainer:
         kept = ~(own | turned_loop)
         relations, others = relations[kept], others[kept]
         of_given = [
-            self._fact(given, int(relations[place]), int(others[place]))
+            self._triple(given, int(relations[place]), int(others[place]))
             for place in self._nearest(others, reached)
         ]
         paths = shortest_paths(kg, given, relation, reached, SHOWN)
@@ -107,8 +92,8 @@ class Explainer:
             same_answer=same_answer,
             of_given=of_given,
             given_degree=int(kg.degrees.in_degree(given)),
-            paths=[[self._fact(*edge) for edge in path] for path in paths],
-            nearest=self.neighbours.of(answer, SHOWN, relation=query.asked == "relation"),
+            paths=[[self._triple(*edge) for edge in path] for path in paths],
+            nearest=self.neighbours.of(triple.given[asked], SHOWN, relation=asked == "relation"),
         )
 
     def _nearest(self, entities: Tensor, to: int) -> list[int]:
@@ -116,9 +101,9 @@ class Explainer:
         cosines = self.neighbours.cosines(to)[entities]
         return torch.sort(cosines, descending=True, stable=True).indices[:SHOWN].tolist()
 
-    def _fact(self, head: int, relation: int, tail: int) -> Fact:
+    def _triple(self, head: int, relation: int, tail: int) -> Triple:
         """An edge as its training triple reads."""
         kg = self.kg
         if relation >= kg.num_relations:
             head, relation, tail = tail, relation - kg.num_relations, head
-        return Fact(kg.entities[head], kg.relations[relation], kg.entities[tail])
+        return Triple(kg.entities[head], kg.relations[relation], kg.entities[tail])

@@ -12,6 +12,7 @@ from dglkgmix.evaluation.model_scorer import ModelScorer
 from dglkgmix.evaluation.neighbours import Neighbours
 from dglkgmix.kg.degrees import DegreeBins
 from dglkgmix.prediction.answers import Answer, Predictor, Query
+from dglkgmix.prediction.facts import Triple
 from dglkgmix.prediction.why import Explainer
 from dglkgmix.report.subject import Subject
 
@@ -79,5 +80,7 @@ def _guesses(
     query = Query(**{role: name for role, name in names.items() if role != asked})
     answers = predictor.predict(query, top=TOP + len(known)).answers
     fair = [a for a in answers if a.name == names[asked] or not a.known][:TOP]
-    explained = [replace(a, why=explainer.why(query, a.name)) for a in fair[:EXPLAINED]]
+    triples = [Triple(**(names | {asked: a.name})) for a in fair[:EXPLAINED]]
+    whys = [explainer.why(triple, asked) for triple in triples]
+    explained = [replace(a, why=why) for a, why in zip(fair, whys, strict=False)]
     return (*explained, *fair[EXPLAINED:])

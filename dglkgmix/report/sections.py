@@ -250,8 +250,8 @@ def map_section(subjects: Subjects, projection: str) -> Section:
         _of_best("Map of the entities", subjects),
         Text(
             f"Each point is an entity's vector, by {how}. Colours are degrees, the training "
-            "triples of an entity; the names are those of the highest. Vectors of few triples have "
-            f"learnt little. Of more than {entity_map.MOST_POINTS:,} entities so many are drawn, "
+            "triples of an entity; the names are those of the highest. Vectors of few triples are "
+            f"poorly trained. Of more than {entity_map.MOST_POINTS:,} entities so many are drawn, "
             "evenly spaced in the order of their degrees."
         ),
         *_best_open(subjects, lambda s: _map(s, projection)),

@@ -1,4 +1,4 @@
-from dglkgmix.cli.columns import account_table, aligned, share
+from dglkgmix.cli.columns import account_table, aligned, number, share
 
 
 def test_first_column_left_others_right():
@@ -8,6 +8,11 @@ def test_first_column_left_others_right():
 def test_chosen_columns_right():
     rows = [["a", "1", "x"], ["bb", "22", ""]]
     assert aligned(rows, right={1}, indent="") == "a    1  x\nbb  22"
+
+
+def test_a_missing_figure_is_a_dash():
+    assert number(None) == number(float("nan")) == "–"
+    assert number(0.5) == "0.5000"
 
 
 def test_share():

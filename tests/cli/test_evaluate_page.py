@@ -1,5 +1,4 @@
 from dglkgmix.cli.evaluate import evaluate
-from dglkgmix.cli.evaluate_page import number
 from tests.cli.conftest import call, call_json
 
 
@@ -30,8 +29,3 @@ def test_relations_come_by_number_of_queries(run):
     page = call(evaluate, run, "--by", "relation").stdout
     rows = page[page.index("By relation") :].splitlines()
     assert [row.split()[:2] for row in rows[2:]] == [["next", "6"], ["skip", "4"]]
-
-
-def test_a_missing_figure_is_a_dash():
-    assert number(None) == number(float("nan")) == "–"
-    assert number(0.5) == "0.5000"

@@ -9,6 +9,7 @@ from dglkgmix.errors import ConfigError, DataError, UnknownNameError
 from dglkgmix.evaluation.model_scorer import ModelScorer
 from dglkgmix.evaluation.neighbours import Neighbours
 from dglkgmix.prediction.answers import Answer, Prediction, Predictor, Query
+from dglkgmix.prediction.facts import Triple
 from dglkgmix.prediction.why import Explainer
 from dglkgmix.runs.run import Run
 from tests.cli.conftest import FORMULA, RED, call, call_json
@@ -70,7 +71,7 @@ def test_why_is_shown_of_the_first_answers_and_stored_of_all(run, tmp_path):
     kg, model = Run.open(run).kg, Run.open(run).model
     explainer = Explainer(kg, Neighbours(kg, model))
     for answer in found["answers"]:
-        assert answer["why"] == asdict(explainer.why(Query("e2", "skip"), answer["name"]))
+        assert answer["why"] == asdict(explainer.why(Triple("e2", "skip", answer["name"]), "tail"))
     assert call(predict, run, *query).stdout.count("shortest paths:") == 3
     call(predict, run, *query, "--out", tmp_path / "a.jsonl")
     assert json.loads((tmp_path / "a.jsonl").read_text()) == found

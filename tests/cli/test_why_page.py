@@ -1,7 +1,8 @@
 from dglkgmix.cli.why_page import why_page
 from dglkgmix.evaluation.neighbours import Neighbour
 from dglkgmix.prediction.answers import Answer, Prediction, Query
-from dglkgmix.prediction.why import Fact, Why
+from dglkgmix.prediction.facts import Triple
+from dglkgmix.prediction.why import Why
 
 
 def answer(name, why):
@@ -9,7 +10,7 @@ def answer(name, why):
 
 
 def test_four_lines_for_each_of_the_first_three_answers():
-    fact, second = Fact("a", "likes", "b\n"), Fact("a", "knows", "\x1b[31m")
+    fact, second = Triple("a", "likes", "b\n"), Triple("a", "knows", "\x1b[31m")
     near = [Neighbour("c", 0.876, 7), Neighbour("d", -0.5, 1200, reciprocal=True)]
     full = Why([fact], [fact, second], 56, [[fact, second], [fact]], near)
     empty = Why([], [], 0, [], [])

@@ -32,7 +32,7 @@ _EPOCH = re.compile(r"epoch \d+(?:, stopped early after \d+)? of \d+")
 _OF_SHORT_TRAININGS = (
     "Warning: the model's MRR, ",
     "Warning: no probabilities: ",
-    "  neighbours whose probabilities would rise ",
+    "  answers are in the order of their scores; ",
     "  * MRR of ranking by popularity alone: ",
 )
 # What prints the same everywhere, to the last digit.

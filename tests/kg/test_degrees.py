@@ -28,6 +28,8 @@ def test_degrees_of_the_toy_graph(kg):
     # c: tail of b, a, d and c itself; head of itself, so the reciprocal loop makes five.
     assert degrees.in_degree(everyone).tolist() == [3, 2, 5, 2, 0]
     assert degrees.out_degree(everyone).tolist() == [3, 2, 5, 2, 0]
+    assert degrees.of_entities.tolist() == [3, 2, 5, 2, 0]
+    assert degrees.of_relations.tolist() == [3, 3, 0, 3, 3, 0]
     likes, knows, knows_back = 0, 1, 4
     assert degrees.tail_relation(everyone, likes).tolist() == [0, 1, 2, 0, 0]
     assert degrees.tail_relation(everyone, knows).tolist() == [1, 0, 2, 0, 0]

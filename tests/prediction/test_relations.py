@@ -61,7 +61,8 @@ def small(request, monkeypatch):
     monkeypatch.setattr(relations, "DEPTH", DEPTH)
     monkeypatch.setattr(shortlist, "DEPTH", DEPTH)
     monkeypatch.setattr(relations, "_BATCH", request.param)
-    monkeypatch.setattr(relations, "BLOCK", request.param * E)
+    monkeypatch.setattr(shortlist, "BLOCK", request.param * E)
+    monkeypatch.setattr(relations, "_COMPARED", request.param)
 
 
 @pytest.mark.usefixtures("small")

@@ -3,7 +3,8 @@ import torch
 
 from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.prediction.answers import Predictor, Query
-from dglkgmix.prediction.why import Explainer, Fact, Why
+from dglkgmix.prediction.facts import Triple
+from dglkgmix.prediction.why import Explainer, Why
 from tests.evaluation.stand_ins import TableScorer
 
 ROWS = ["ann likes tea", "bob likes tea", "cid likes tea", "ann likes jam", "ann knows bob"]
@@ -28,15 +29,15 @@ def kg():
 
 
 def facts(*texts):
-    return [Fact(*text.split()) for text in texts]
+    return [Triple(*text.split()) for text in texts]
 
 
 @pytest.mark.parametrize(
-    ("query", "answer", "expected"),
+    ("fact", "asked", "expected"),
     [
         (
-            Query("bob", "likes"),
-            "tea",
+            Triple("bob", "likes", "tea"),
+            "tail",
             Why(
                 same_answer=facts("eve likes tea", "dan likes tea", "cid likes tea"),
                 of_given=facts("ann knows bob"),
@@ -47,8 +48,8 @@ def facts(*texts):
         ),
         # Backwards, to an answer that nobody likes.
         (
-            Query(None, "likes", "tea"),
-            "leaf",
+            Triple("leaf", "likes", "tea"),
+            "head",
             Why(
                 same_answer=[],
                 of_given=facts("eve likes tea", "dan likes tea", "tea made_of leaf"),
@@ -59,8 +60,8 @@ def facts(*texts):
         ),
         # A fact of training is no evidence of itself, and a loop is one fact.
         (
-            Query("ann", None, "ann"),
-            "likes",
+            Triple("ann", "likes", "ann"),
+            "relation",
             Why(
                 same_answer=[],
                 of_given=facts("ann likes jam", "ann knows bob", "ann likes tea"),
@@ -69,19 +70,19 @@ def facts(*texts):
                 nearest=["3 relations near likes"],
             ),
         ),
-        (Query("fay", "knows"), "jam", Why([], [], 0, [], ["3 entities near jam"])),
+        (Triple("fay", "knows", "jam"), "tail", Why([], [], 0, [], ["3 entities near jam"])),
     ],
 )
-def test_facts_paths_and_neighbours(kg, query, answer, expected):
-    assert Explainer(kg, Near()).why(query, answer) == expected
+def test_facts_paths_and_neighbours(kg, fact, asked, expected):
+    assert Explainer(kg, Near()).why(fact, asked) == expected
 
 
 def test_a_loop_is_listed_once(kg):
-    found = Explainer(kg, Near()).why(Query("ann", "likes"), "leaf")
+    found = Explainer(kg, Near()).why(Triple("ann", "likes", "leaf"), "tail")
     assert found.of_given == facts("ann likes jam", "ann knows bob", "ann likes tea")
     last = Explainer(kg, Near())
     last.neighbours.cosines = lambda index: -torch.arange(9.0)
-    found = last.why(Query("ann", "likes"), "leaf")
+    found = last.why(Triple("ann", "likes", "leaf"), "tail")
     assert found.of_given == facts("ann likes ann", "ann likes tea", "ann knows bob")
 
 
@@ -92,7 +93,7 @@ def test_a_predictor_with_an_explainer_explains_every_answer(kg):
     explainer = Explainer(kg, Near())
     found = Predictor(kg, scorer, explainer=explainer).predict(Query("bob", "likes"), top=2)
     assert [(a.name, a.why) for a in found.answers] == [
-        (name, explainer.why(Query("bob", "likes"), name)) for name in ("fay", "eve")
+        (name, explainer.why(Triple("bob", "likes", name), "tail")) for name in ("fay", "eve")
     ]
     first = found.to_dict()["answers"][0]["why"]
     assert first["of_given"][1] == {"head": "ann", "relation": "knows", "tail": "bob"}

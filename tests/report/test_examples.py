@@ -1,10 +1,12 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from dglkgmix.evaluation.metrics import bin_of
 from dglkgmix.evaluation.neighbours import Neighbours
 from dglkgmix.kg.degrees import DegreeBins
-from dglkgmix.prediction.answers import Query
+from dglkgmix.prediction.facts import Triple
 from dglkgmix.prediction.why import Explainer
 from dglkgmix.report.examples import TOP, find_examples
 from dglkgmix.report.subject import read_subjects
@@ -47,9 +49,10 @@ def test_no_other_known_answer_is_guessed(subject, examples):
 def test_the_first_answers_come_with_what_training_holds(subject, examples):
     explainer = Explainer(subject.run.kg, Neighbours(subject.run.kg, subject.run.model))
     for e in examples:
-        names = {"head": e.head, "relation": e.relation, "tail": e.tail}
-        query = Query(**{role: name for role, name in names.items() if name != "?"})
-        expected = [explainer.why(query, guess.name) for guess in e.guesses[:3]]
+        asked = "head" if e.head == "?" else "tail"
+        fact = Triple(e.head, e.relation, e.tail)
+        firsts = [replace(fact, **{asked: guess.name}) for guess in e.guesses[:3]]
+        expected = [explainer.why(first, asked) for first in firsts]
         assert [guess.why for guess in e.guesses] == [*expected, None, None]
 
 

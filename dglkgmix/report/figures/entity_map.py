@@ -50,7 +50,7 @@ def entity_map(run: Run, projection: str) -> EntityMap:
     components.
     """
     kg, model = run.kg, run.model
-    degrees = kg.degrees.in_degree(torch.arange(kg.num_entities)).numpy()
+    degrees = kg.degrees.of_entities.numpy()
     places = np.linspace(0, len(degrees) - 1, min(len(degrees), MOST_POINTS)).round().astype(int)
     drawn = np.argsort(degrees, kind="stable")[places]
     with evaluating(model), torch.no_grad():
