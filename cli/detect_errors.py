@@ -80,7 +80,7 @@ def detect_errors(
     """
     use_free_cores()
     from dglkgmix.prediction.error_detection import COLUMNS
-    from dglkgmix.prediction.tables import check_ending, write_rows
+    from dglkgmix.prediction.tables import check_ending, check_names, write_rows
 
     check_new(out, "--out", overwrite=overwrite)
     if out is not None:
@@ -90,6 +90,8 @@ def detect_errors(
     opened = open_run(run)
     if relation is not None:
         opened.kg.relations.id(relation)
+    if out is not None:  # refused before the trainings
+        check_names(out, [*opened.kg.entities, *opened.kg.relations])
     found = _judged(opened, folds, runs, quiet=quiet)
     listed = [s for s in found.facts if relation in (None, s.fact.relation)]
     if out is not None:

@@ -130,7 +130,7 @@ def predict(
     }
     given = {role: name for role, name in names.items() if name is not None}
     whole = every or list(given) == ["relation"]
-    _check(queries, given, every=every, by_bin=by_bin and not whole, out=out)
+    _check(queries, given, every=every, by_bin=by_bin, new_only=new_only, out=out)
     if queries is not None:
         wanted = {"top": top, "new_only": new_only}
         _many(run, queries, out, wanted, choice=choice, skip_unknown=skip_unknown)
@@ -140,7 +140,9 @@ def predict(
     query = None if whole else Triple(**given) if len(given) == 3 else Query(**names)
     if isinstance(query, Triple):
         _check_fact(top, new_only)
-    if why and not isinstance(query, Query):
+    if isinstance(query, Query):
+        _check_query(query, candidates, types)
+    elif why:
         raise ConfigError("--why has no use without a query: it explains answers")
     predictor, reading = _predictor(run, out, **choice)
     if query is None:
@@ -154,14 +156,23 @@ def predict(
 
 
 def _check(
-    queries: Path | None, given: dict[str, str], *, every: bool, by_bin: bool, out: Path | None
+    queries: Path | None,
+    given: dict[str, str],
+    *,
+    every: bool,
+    by_bin: bool,
+    new_only: bool,
+    out: Path | None,
 ) -> None:
+    whole = every or list(given) == ["relation"]
     if queries is not None and (given or every):
         raise ConfigError("--queries FILE takes the place of --head, --relation, --tail and --all")
     if every and (given or out is None):
         raise ConfigError("--all takes no --head, --relation or --tail, and needs --out FILE")
-    if by_bin:
+    if by_bin and not whole:
         raise ConfigError("--by-bin has no use without --relation alone, or --all")
+    if new_only and whole:
+        raise ConfigError("--new-only has no use with whole relations, whose facts are all new")
 
 
 def _one(found: Prediction, out: Path | None, *, as_json: bool) -> None:
@@ -179,6 +190,12 @@ def _check_fact(top: int | None, new_only: bool) -> None:
     if top is not None or new_only:
         option = "--top" if top is not None else "--new-only"
         raise ConfigError(f"{option} has no use with given facts, which ask for no answers")
+
+
+def _check_query(query: Query, candidates: str | None, types: Path | None) -> None:
+    if query.asked == "relation" and (candidates or types):
+        option = "--candidates" if candidates else "--types"
+        raise ConfigError(f"{option} has no use where the relation is asked for: entities only")
 
 
 def _same(out: Path | None, queries: Path) -> bool:

@@ -59,7 +59,8 @@ if TYPE_CHECKING:
     "parent",
     type=NonEmpty(),
     metavar="RUN",
-    help="Start from RUN's weights, matched by name, and its settings; a quarter of its epochs.",
+    help="Start from RUN's weights, matched by name, and its settings; a quarter of its epochs, or "
+    "as many where RUN was trained with --from.",
 )
 @click.option("--set", "sets", multiple=True, metavar="K=V", help="Any option: training.lr=1e-3.")
 @click.option("--show-config", is_flag=True, help="Print the settled configuration and stop.")

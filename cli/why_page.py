@@ -24,9 +24,11 @@ def why_page(prediction: Prediction) -> str:
         for place, answer in enumerate(prediction.answers[:MOST], start=1)
         if answer.why is not None
     ]
-    return "\n\n".join(
-        ["  training facts and neighbours of the first answers, the nearest of each", *blocks]
+    title = (
+        "  training facts and neighbours of the first answers, the nearest of each;\n"
+        "  an answer's own fact is counted in brackets, but not listed"
     )
+    return "\n\n".join([title, *blocks])
 
 
 def _lines(answer: Answer, why: Why, given: str) -> list[str]:

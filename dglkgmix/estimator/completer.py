@@ -122,6 +122,7 @@ class KGCompleter(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             entities=Names(self.classes_).strings(),
             relations=Names(self.relations_).strings(),
         )
+        Candidates.of(kg, self.candidates)  # Refused before the training.
         weights = None if sample_weight is None else as_weights(sample_weight, len(triples))[kept]
         with tempfile.TemporaryDirectory(prefix="dglkgmix-") as folder:
             out = Path(folder) / "run"
@@ -131,11 +132,10 @@ class KGCompleter(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                 config = set_option(config, "training.parent", str(parent))
             train(kg, config, out, progress=progress, sample_weight=weights)
             self._take(PackedRun.pack(out))
-        features = list(getattr(self, "feature_names_in_", ()))
         self.run_.input_kinds = {
             "entities": Names(self.classes_).kind,
             "relations": Names(self.relations_).kind,
-            "features": features or self.n_features_in_,
+            "features": list(getattr(self, "feature_names_in_", ())) or self.n_features_in_,
         }
         return self
 

@@ -8,7 +8,7 @@ judged by the run's own model.
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from dglkgmix.config import Config
 from dglkgmix.errors import CheckpointError, ConfigError
 from dglkgmix.evaluation.list_probability import FOLDS
 from dglkgmix.evaluation.model_scorer import ModelScorer
@@ -88,17 +89,18 @@ def detect_errors(
         progress: of the trainings.
 
     Raises:
-        ConfigError: one fold or fewer than none; a run that began with embeddings of another one,
+        ConfigError: one fold or fewer than none; a run that began with weights of another one,
             which has seen the facts of every fold.
         CheckpointError: ``runs`` holds runs on other facts.
         NumericError: a training diverged.
     """
     if folds < 0 or folds == 1:
         raise ConfigError(f"folds must be 0, or 2 and more, not {folds}")
-    if folds and run.config.pretrain.run:
+    earlier = run.config.training.parent or run.config.pretrain.run
+    if folds and earlier:
         raise ConfigError(
-            f"{run.path}: began with the embeddings of {run.config.pretrain.run}, which has seen "
-            "the facts of every fold: choose another run, or --folds 0"
+            f"{run.path}: began with weights of {earlier}, which has seen the facts of every fold: "
+            "choose another run, or --folds 0"
         )
     kg = run.kg
     triples = torch.cat([kg.train, kg.valid, kg.test])
@@ -111,12 +113,14 @@ def detect_errors(
         return judge_facts(kg, ModelScorer(run_.model), rows, candidates=run.candidates)
 
     facts: list[tuple[Fact, str]] = []
-    for number in range(folds):
+    for number in np.unique(held[held >= 0]).tolist():  # with few facts some folds have none
         model = _without(run, held != number, runs / f"fold-{number + 1}", progress)
         judged = judge(model, triples[:count][held == number])
         facts += [(fact, f"fold {number + 1}") for fact in judged]
     rest = triples[count if folds else 0 :]
     facts += [(fact, OWN) for fact in judge(run, rest)]
+    if not facts:
+        return Suspects([], len(held))
     deviations = _deviations(
         np.array([np.mean([side.score for side in f.directions.values()]) for f, _ in facts]),
         np.unique([fact.relation for fact, _ in facts], return_inverse=True)[1],
@@ -156,17 +160,28 @@ def _without(run: Run, kept: Tensor, out: Path, progress: Progress | None) -> Ru
         node_type_names=kg.node_type_names,
         edge_types=kg.edge_types,
     )
+    config = _with_batches_of(run.config, part)
     if not ((out / "manifest.json").exists() and RunFolder.open(out).has(run_files.CONFIG)):
-        train(part, run.config, out, overwrite=True, progress=progress)
+        train(part, config, out, overwrite=True, progress=progress)
     found = Run.open(out)
-    if found.config != run.config or not torch.equal(found.kg.train, rows):
+    if found.config != config or not torch.equal(found.kg.train, rows):
         raise CheckpointError(
             f"{out}: a run with other facts or settings: choose another folder for the runs"
         )
     if not found.finished:
         with opened(out, ALONE) as folder:
-            resume(folder, part, run.config, progress=progress)
+            resume(folder, part, config, progress=progress)
     return Run.open(out)
+
+
+def _with_batches_of(config: Config, kg: KnowledgeGraph) -> Config:
+    """Settings of a larger graph, with batches that are no larger than ``kg``."""
+    sections = {}
+    for name in ("training", "pretrain"):
+        section = getattr(config, name)
+        most = len(kg.train_index.heads) if section.regime == "1-n" else kg.num_edges
+        sections[name] = replace(section, batch_size=min(section.batch_size, most))
+    return replace(config, **sections)
 
 
 def _deviations(scores: Array, relations: Array) -> Array:

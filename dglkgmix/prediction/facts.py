@@ -76,7 +76,7 @@ class Fact:
         head, relation, tail: names.
         splits: those of train, valid and test that hold it.
         directions: "tail" for the query (head, relation, ?), "head" for (?, relation, tail).
-        warnings: names that are in no training triple.
+        warnings: names that are in no training triple, or no candidates.
     """
 
     head: str
@@ -139,6 +139,14 @@ def judge_facts(
             warnings=[
                 *untrained(kg.entities, trained["entity"], h, *([t] if t != h else [])),
                 *untrained(kg.relations, trained["relation"], r),
+                *(
+                    f"{kg.entities[answer]!r} is no candidate for the {end} of "
+                    f"{kg.relations[r]!r}: as an answer it has the last rank"
+                    for end, answer, row in zip(
+                        DIRECTIONS, (t, h), (i, len(triples) + i), strict=True
+                    )
+                    if ranks.missed[row]
+                ),
             ],
         )
         for i, (h, r, t) in enumerate(triples.tolist())

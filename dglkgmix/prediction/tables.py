@@ -25,6 +25,16 @@ def check_ending(path: Path) -> None:
         raise ConfigError(f"{path}: answers are written to {', '.join(ENDINGS)} files")
 
 
+def check_names(path: Path, names: Iterable[str]) -> None:
+    """DataError for the first name that a file cannot hold: with a tab or line feed in ``.tsv``."""
+    for name in names if path.suffix == ".tsv" else ():
+        if "\t" in name or "\n" in name:
+            raise DataError(
+                f"{path}: the name {name!r} holds a tab or a line feed, which TSV cannot "
+                "hold: write .csv, .jsonl or .parquet"
+            )
+
+
 def write_rows(
     path: str | Path,
     rows: Iterable[Row],
@@ -79,12 +89,7 @@ def _with_heading(rows: Iterable[Row], columns: Iterable[str]) -> Iterator[list[
 def _tsv(rows: Iterable[Row], columns: Iterable[str], path: Path) -> Iterator[str]:
     for values in _with_heading(rows, columns):
         fields = ["" if value is None else str(value) for value in values]
-        for field in fields:
-            if "\t" in field or "\n" in field:
-                raise DataError(
-                    f"{path}: the name {field!r} holds a tab or a line feed, which TSV cannot "
-                    "hold: write .csv, .jsonl or .parquet"
-                )
+        check_names(path, fields)
         yield "\t".join(fields) + "\n"
 
 

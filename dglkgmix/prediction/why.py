@@ -31,7 +31,7 @@ class Why:
             nearest to the given one.
         of_given: facts of the given entity, those first whose other entity is nearest to the
             answer.
-        given_degree: training triples of the given entity.
+        given_degree: training triples of the given entity, the answer's own included.
         paths: the shortest paths from the given entity to the answer, of one to three facts, as
             :func:`dglkgmix.kg.connections.shortest_paths` orders them.
         nearest: the entities, or relations where one is asked for, nearest to the answer.

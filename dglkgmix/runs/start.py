@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import dataclass
 
 import torch
@@ -102,7 +103,8 @@ def read_start(config: Config, kg: KnowledgeGraph) -> Start | None:
     folder = RunFolder.open(where)
     if not folder.has(run_files.MODEL):
         raise CheckpointError(
-            f"{where}: the run has not finished: {run_files.MODEL} is not there yet"
+            f"{where}: the run has not finished; go on with: dglkgmix train --resume --out "
+            f"{shlex.quote(where)}"
         )
     if whole:
         theirs = run_files.read_config(folder).model

@@ -71,7 +71,8 @@ def train(
     the result.
 
     Raises:
-        ConfigError: options that make no sense; nothing has been written then.
+        ConfigError: options that make no sense, or ``out`` is the run that the training starts
+            from; nothing has been written then.
         CheckpointError: ``out`` holds something and ``overwrite`` is not set, or is in use.
         NumericError: a loss that is not finite; the best weights so far are in ``out``.
         StorageError: the disk failed; the last complete state is intact.
@@ -86,6 +87,11 @@ def train(
     checked = settled(kg, config)
     check_memory(checked, kg, torch.device(checked.runtime.device), processes)
     if (start := read_start(checked, kg)) is not None:  # Refused before anything is written.
+        if Path(start.where).resolve() == Path(out).resolve():
+            raise ConfigError(
+                f"{out}: the training starts from this run and would replace it: choose another "
+                "folder to write to"
+            )
         start.fill(LinkPredictor.build(checked.model, kg))
     folder: RunFolder = Spectator.begin(out)
     if processes.main:
@@ -111,13 +117,16 @@ def train(
 def settings_of(parent: str) -> Config:
     """Settings of a training that starts from the run ``parent``: the run's, in a single stage.
 
-    It has a quarter of the run's epochs, and the device, threads and memory of this machine.
+    It has a quarter of the run's epochs, all of them where the run itself started from one, and the
+    device, threads and memory of this machine.
 
     Raises:
         CheckpointError: no run, or a damaged one.
     """
     stored = cast(Settled, run_files.read_config(RunFolder.open(parent)))
-    epochs = after_parent(stored.training.epochs)
+    epochs = stored.training.epochs
+    if not stored.training.parent:  # else it is a quarter already
+        epochs = after_parent(epochs)
     return dataclasses.replace(
         stored,
         training=dataclasses.replace(stored.training, parent=parent, epochs=epochs),

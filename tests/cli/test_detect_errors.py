@@ -5,7 +5,8 @@ import csv
 import pytest
 
 from dglkgmix.cli.detect_errors import detect_errors
-from dglkgmix.errors import ConfigError, UnknownNameError
+from dglkgmix.errors import ConfigError, DataError, UnknownNameError
+from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.prediction.error_detection import detect_errors as detect
 from dglkgmix.runs.run import Run
 from tests.cli.conftest import call, call_json
@@ -50,3 +51,12 @@ def test_what_is_refused_before_any_training(run, monkeypatch, options, error, m
     monkeypatch.setattr("dglkgmix.prediction.error_detection.train", None)
     with pytest.raises(error, match=message):
         call(detect_errors, run, *options)
+
+
+def test_a_name_that_tsv_cannot_hold_is_refused_before_any_training(run, tmp_path, monkeypatch):
+    monkeypatch.setattr("dglkgmix.prediction.error_detection.train", None)
+    names = ["a", "b\nc", "d"]
+    kg = KnowledgeGraph.from_names([(names[i], "r", names[i - 1]) for i in range(3)])
+    monkeypatch.setattr(Run, "kg", kg)
+    with pytest.raises(DataError, match=r"facts\.tsv: the name 'b\\nc' holds a tab or a line feed"):
+        call(detect_errors, run, "--folds", 2, "--out", tmp_path / "facts.tsv")

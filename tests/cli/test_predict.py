@@ -197,6 +197,8 @@ def test_names_are_read_as_the_runs_own(make_run):
             ("--head", "e2", "--tail", "e3", "--out", "a.csv", "--why"),
             r"--why has no use with \.csv",
         ),
+        (("--head", "e2", "--tail", "e3", "--candidates", "typed"), "--candidates has no use"),
+        (("--head", "e2", "--tail", "e3", "--types", __file__), "--types has no use where the rel"),
     ],
 )
 def test_options_that_do_not_fit_together(run, arguments, message):

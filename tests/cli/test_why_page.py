@@ -17,7 +17,10 @@ def test_four_lines_for_each_of_the_first_three_answers():
     answers = [answer("x\x1b", full), *(answer(name, empty) for name in "yzw")]
     page = why_page(Prediction(Query(None, "likes", "t"), answers, []))
     heading, first, *others = page.split("\n\n")
-    assert heading == "  training facts and neighbours of the first answers, the nearest of each"
+    assert heading.splitlines() == [
+        "  training facts and neighbours of the first answers, the nearest of each;",
+        "  an answer's own fact is counted in brackets, but not listed",
+    ]
     assert first.splitlines() == [
         r"  1  x\x1b",
         r"     same relation and answer (1,234): a · likes · b\n",

@@ -383,6 +383,14 @@ def test_no_triples_have_no_score(fitted: KGCompleter, triples: Array) -> None:
         fitted.score(triples[:0])
 
 
+@pytest.mark.parametrize("rule", ["nope", "node-types"])
+def test_candidates_that_the_graph_cannot_have_are_refused_before_the_training(rule: str) -> None:
+    model = KGCompleter(candidates=rule, epochs=1)
+    with pytest.raises(ConfigError, match=f"candidates.*'{rule}'"):
+        model.fit([("a", "r", "b"), ("b", "r", "c")])
+    assert not hasattr(model, "run_")
+
+
 def test_candidates_alone_answer_and_are_ranked(fitted: KGCompleter) -> None:
     """Training leads by *continent* to three entities."""
     observed = clone(fitted).set_params(candidates="observed")

@@ -6,13 +6,15 @@ import numpy as np
 import pytest
 import torch
 
-from dglkgmix.config import PretrainConfig
+from dglkgmix.config import Config, TrainingConfig
 from dglkgmix.errors import CheckpointError, ConfigError
 from dglkgmix.evaluation.model_scorer import ModelScorer
+from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.prediction import error_detection
 from dglkgmix.prediction.answers import Predictor
 from dglkgmix.prediction.error_detection import COLUMNS, assign_folds, detect_errors
 from dglkgmix.runs.run import Run
+from dglkgmix.training.launch import train
 
 
 @pytest.mark.parametrize("folds", [2, 5])
@@ -133,8 +135,33 @@ def test_folds_that_make_no_sense(ring, tmp_path, folds):
         detect_errors(ring, tmp_path, folds)
 
 
-def test_embeddings_that_have_seen_every_fact_are_refused(ring, tmp_path):
+@pytest.mark.parametrize(("section", "option"), [("pretrain", "run"), ("training", "parent")])
+def test_weights_that_have_seen_every_fact_are_refused(ring, tmp_path, section, option):
     run = Run(ring.folder)
-    run.config = replace(ring.config, pretrain=PretrainConfig(run="runs/earlier"))
-    with pytest.raises(ConfigError, match="began with the embeddings of runs/earlier"):
+    changed = replace(getattr(ring.config, section), **{option: "runs/earlier"})
+    run.config = replace(ring.config, **{section: changed})
+    with pytest.raises(ConfigError, match="began with weights of runs/earlier"):
         detect_errors(run, tmp_path, 2)
+
+
+@pytest.mark.filterwarnings("error")
+def test_facts_that_no_fold_can_hold_take_no_training(tmp_path):
+    """Every entity of the chain a – b – c but b is in one fact alone, as are both relations."""
+    kg = KnowledgeGraph.from_names([("a", "r", "b"), ("b", "s", "c")])
+    train(kg, Config(training=TrainingConfig(epochs=1)), tmp_path / "run")
+    found = detect_errors(Run.open(tmp_path / "run"), tmp_path / "folds", 2)
+    assert (found.facts, found.not_judged) == ([], 2)
+    assert not (tmp_path / "folds").exists()
+
+
+@pytest.mark.parametrize("regime", ["1-n", "1-k"])
+def test_more_folds_than_facts(tmp_path, regime):
+    """Six facts, twelve queries: folds of one fact leave ten, fewer than the run's batch."""
+    kg = KnowledgeGraph.from_names([(h, r, t) for h, t in ("ab", "ba") for r in "xyz"])
+    train(kg, Config(training=TrainingConfig(epochs=1, regime=regime)), tmp_path / "run")
+    run = Run.open(tmp_path / "run")
+    assert run.config.training.batch_size == 12
+    found = detect_errors(run, tmp_path / "folds", 9)
+    assert sorted(s.judged_by for s in found.facts) == [f"fold {n}" for n in range(1, 7)]
+    assert len([*(tmp_path / "folds").iterdir()]) == 6
+    assert Run.open(tmp_path / "folds" / "fold-1").config.training.batch_size == 10

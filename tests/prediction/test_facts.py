@@ -69,6 +69,8 @@ def test_an_answer_that_is_no_candidate_has_the_last_rank(toy, predictor):
     (found,) = judged.predict_triples([("a", "likes", "d")])
     tail = found.directions["tail"]
     assert (tail.rank, tail.candidates, tail.probability) == (3.0, 3, None)
+    told = "'d' is no candidate for the tail of 'likes': as an answer it has the last rank"
+    assert found.warnings == [told]
 
 
 def test_untrained_names_are_warned_of_as_in_queries(predictor):

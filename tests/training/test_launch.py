@@ -32,6 +32,22 @@ def test_settings_of_a_parent_are_its_own_in_one_stage_on_this_machine(graph, tm
     assert found.runtime == RuntimeConfig(seed=3, precision="fp32")
 
 
+def test_a_chain_of_parents_does_not_shorten_the_training_again(graph, tmp_path):
+    train(graph, settings("training.epochs=8"), tmp_path / "first")
+    train(graph, settings_of(str(tmp_path / "first")), tmp_path / "second")
+    assert settings_of(str(tmp_path / "second")).training.epochs == 2
+
+
+@pytest.mark.parametrize("option", ["training.parent", "pretrain.run"])
+def test_the_run_that_a_training_starts_from_is_not_replaced(graph, tmp_path, option):
+    train(graph, settings("training.epochs=1"), tmp_path / "run")
+    before = (tmp_path / "run" / "model.safetensors").read_bytes()
+    given = settings(f"{option}={tmp_path / 'run'}")
+    with pytest.raises(ConfigError, match="starts from this run and would replace it"):
+        train(graph, given, tmp_path / "x" / ".." / "run", overwrite=True)
+    assert (tmp_path / "run" / "model.safetensors").read_bytes() == before
+
+
 def test_a_training_stopped_before_its_first_state_starts_from_its_parent_again(
     graph, tmp_path, caplog
 ):
