@@ -6,6 +6,7 @@ among the facts of one relation.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -36,7 +37,7 @@ class SharedAnswers:
         self._relations = relations[self._order]
         self._heads = np.repeat(known.heads.numpy(), counts)
         self._tails = known.tails.numpy()
-        self._made: dict[int, tuple[Array, Array, Any]] = {}
+        self._made: dict[int, _Facts] = {}
 
     def of(self, heads: Array, relations: Array, entities: Array) -> Array:
         """(Q, K, 2) of the candidates (Q, K) of Q queries; 0 where nothing speaks for one.
@@ -50,22 +51,23 @@ class SharedAnswers:
         """
         found = np.zeros((*entities.shape, 2))
         for relation in np.unique(relations):
-            starts, ends, facts = self._facts(int(relation))
-            if not len(starts):
+            laid = self._facts(int(relation))
+            if not len(laid.heads):
                 continue
-            rows = np.searchsorted(starts, heads).clip(max=len(starts) - 1)
-            asked = np.flatnonzero((relations == relation) & (starts[rows] == heads))
-            back = facts.T.tocsr()
-            of_head, of_tail = (m.getnnz(1).astype(np.float32) for m in (facts, back))
-            few_heads, few_tails = of_head <= HUB, of_tail <= HUB
-            for block in np.split(asked, range(_BLOCK, len(asked), _BLOCK)):
-                own = facts[rows[block]]
+            facts, back = laid.facts, laid.back
+            few_heads, few_tails = laid.of_head <= HUB, laid.of_tail <= HUB
+            asked = np.flatnonzero(relations == relation)
+            rows, known = _places(laid.heads, heads[asked])
+            asked, rows = asked[known], rows[known]
+            for start in range(0, len(asked), _BLOCK):
+                block = asked[start : start + _BLOCK]
+                own = facts[rows[start : start + _BLOCK]]
                 answers = np.unique(own.indices)
                 both = back[answers][:, few_heads] @ facts[few_heads]
-                shares = both.multiply(1 / (1 + of_tail[answers])[:, None]).power(POWER)
-                alike = (own[:, few_tails] @ back[few_tails]).multiply(1 / (1 + of_head))
-                columns = np.searchsorted(ends, entities[block]).clip(max=len(ends) - 1)
-                row, place = (ends[columns] == entities[block]).nonzero()
+                shares = both.multiply(1 / (1 + laid.of_tail[answers])[:, None]).power(POWER)
+                alike = (own[:, few_tails] @ back[few_tails]).multiply(1 / (1 + laid.of_head))
+                columns, present = _places(laid.tails, entities[block])
+                row, place = present.nonzero()
                 if not len(row):
                     continue
                 at = row, columns[row, place]
@@ -74,8 +76,7 @@ class SharedAnswers:
                     found[block[row], place, i] = picked ** (1 / POWER)
         return found
 
-    def _facts(self, relation: int) -> tuple[Array, Array, Any]:
-        """Heads and tails of a relation, ascending, and its facts (heads × tails) as ones."""
+    def _facts(self, relation: int) -> _Facts:
         from scipy import sparse
 
         if relation not in self._made:
@@ -84,8 +85,34 @@ class SharedAnswers:
             tails, columns = np.unique(self._tails[at], return_inverse=True)
             ones = np.ones(len(at), dtype=np.float32)
             facts = sparse.csr_matrix((ones, (rows, columns)), (len(heads), len(tails)))
-            self._made[relation] = heads, tails, facts
+            back = facts.T.tocsr()
+            counts = (part.getnnz(1).astype(np.float32) for part in (facts, back))
+            self._made[relation] = _Facts(heads, tails, facts, back, *counts)
         return self._made[relation]
+
+
+@dataclass(frozen=True)
+class _Facts:
+    """The facts of one relation, H heads and T tails.
+
+    Attributes:
+        heads, tails: (H,) and (T,) ids, ascending.
+        facts, back: sparse (H, T) ones, and transposed.
+        of_head, of_tail: (H,) and (T,) numbers of facts.
+    """
+
+    heads: Array
+    tails: Array
+    facts: Any
+    back: Any
+    of_head: Array
+    of_tail: Array
+
+
+def _places(ids: Array, wanted: Array) -> tuple[Array, Array]:
+    """Where ascending ids hold each wanted one, and whether they do."""
+    places = np.searchsorted(ids, wanted).clip(max=len(ids) - 1)
+    return places, ids[places] == wanted
 
 
 @lru_cache(maxsize=2)
