@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from dglkgmix.config.base import settled
+from dglkgmix.config.base import settled, stage_value
 from dglkgmix.config.classes import find
 
 # dglkgmix.config.settings.Config, whose tables are declared with these functions.
@@ -84,6 +84,5 @@ def where_read(config: Config, key: str, other: str) -> list[Any]:
     found = [getattr(config.training, other)] if table == "training" else []
     own = table == "pretrain" or getattr(config.pretrain, name) == "same"
     if own and no_first_stage(config) is None:
-        value = getattr(config.pretrain, other)
-        found.append(getattr(config.training, other) if value == "same" else value)
+        found.append(stage_value(config, "pretrain", other))
     return found
