@@ -69,7 +69,7 @@ def shortlists(
     left = candidates.mask(relations, 0, kg.num_entities)
     left[rows, tails] = False
     scores = scores.cpu().masked_fill(~left, -torch.inf)
-    places = _best(scores, min(DEPTH, scores.shape[1]))
+    places = best_places(scores, min(DEPTH, scores.shape[1]))
     return Shortlists(
         relations=relations.numpy(),
         known=rows.bincount(minlength=len(heads)).numpy(),
@@ -133,8 +133,10 @@ def read_shortlists(
     return lists, true & lists.filled
 
 
-def _best(scores: Tensor, count: int) -> Tensor:
+def best_places(scores: Tensor, count: int) -> Tensor:
     """(Q, count) columns of the greatest scores (Q, E), equal ones in their order."""
+    if not count:
+        return torch.empty(len(scores), 0, dtype=torch.long)
     found = scores.topk(count, sorted=False)
     least = found.values.amin(1, keepdim=True)
     places = found.indices

@@ -15,6 +15,7 @@ from dglkgmix.evaluation.list_probability import ListProbability
 from dglkgmix.evaluation.model_scorer import ModelScorer
 from dglkgmix.evaluation.neighbours import Neighbours
 from dglkgmix.evaluation.scorer import Scorer
+from dglkgmix.evaluation.shortlist import best_places
 from dglkgmix.kg.degrees import DegreeBins
 from dglkgmix.kg.functional import SHARE, functional
 from dglkgmix.kg.tables import TripleTable
@@ -174,7 +175,9 @@ class Predictor:
             raise NumericError(f"the model's scores for {query.given} are not all finite")
         known = self._known(choices)
         allowed = self._allowed(choices)
-        best = _best(scores, allowed & ~known if new_only else allowed, top)
+        left = allowed & ~known if new_only else allowed
+        count = min(top, int(left.sum()))
+        best = best_places(scores.masked_fill(~left, -torch.inf)[None], count)[0]
         chances = self._probabilities(choices, scores)[best]
         answers = self._answers(choices, best, scores[best], known[best], chances)
         is_functional = query.asked != "relation" and bool(self._functional[choices.relations])
@@ -330,12 +333,3 @@ class _Choices:
     relations: Tensor
     tails: Tensor
     asked: str
-
-
-def _best(scores: Tensor, allowed: Tensor, top: int) -> Tensor:
-    """Positions of the ``top`` greatest allowed scores; equal ones in their order."""
-    places = allowed.nonzero()[:, 0]
-    if len(places) > top:
-        least = scores[places].topk(top).values[-1]
-        places = places[scores[places] >= least]
-    return places[torch.sort(scores[places], descending=True, stable=True).indices][:top]

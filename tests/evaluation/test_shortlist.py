@@ -98,4 +98,4 @@ def test_ties_come_in_the_order_of_ids(count, levels):
     scores = torch.randint(levels, (40, 12), generator=generator).float()
     scores[torch.rand(40, 12, generator=generator) < 0.3] = -torch.inf
     expected = scores.sort(dim=1, descending=True, stable=True).indices[:, :count]
-    assert torch.equal(shortlist._best(scores, count), expected)
+    assert torch.equal(shortlist.best_places(scores, count), expected)
