@@ -1,7 +1,5 @@
 """Freed memory is kept: a buffer that is made anew costs no page faults."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 
@@ -23,7 +21,7 @@ print(int(told), plain, faults())
 """
 
 
-def test_buffers_are_used_again() -> None:
+def test_buffers_are_used_again():
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=True
     )

@@ -216,7 +216,7 @@ def test_the_representation_is_a_line(interrupted, run):
     assert repr(Run.open(interrupted)) == f"Run({interrupted}, not finished)"
 
 
-def test_names_that_are_alike_are_told_in_a_line(capsys: pytest.CaptureFixture[str]) -> None:
+def test_names_that_are_alike_are_told_in_a_line(capsys):
     rows = [("Ada", "knows", "Alan"), ("ada ", "knows", "ADA"), ("Alan", "Knows", "Ada")]
     warn_of_alike(KnowledgeGraph.from_names(rows[:1]), "staff.tsv")
     assert capsys.readouterr().err == ""

@@ -210,8 +210,8 @@ class TestStreams:
     )
     @pytest.mark.parametrize("how", ["full", "unread"])
     def test_a_standard_error_that_cannot_be_written_changes_no_status(
-        self, how: str, body: str, status: int, printed: str
-    ) -> None:
+        self, how, body, status, printed
+    ):
         read, write = os.pipe()
         os.close(read)
         with Path("/dev/full").open("w") as full:

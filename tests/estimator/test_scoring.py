@@ -1,9 +1,6 @@
 """The scorer for the low bin."""
 
-from __future__ import annotations
-
 import math
-from typing import Any
 
 import numpy as np
 import pytest
@@ -14,28 +11,28 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 from dglkgmix.errors import ConfigError
-from dglkgmix.estimator import KGCompleter, low_degree_mrr
+from dglkgmix.estimator import low_degree_mrr
 
 
 class Ranked:
     """Ranks and degrees as given."""
 
-    def __init__(self, degrees: list[list[int]]) -> None:
+    def __init__(self, degrees):
         self.degrees = degrees
 
-    def rank(self, X: object, y: object = None) -> object:
+    def rank(self, X, y=None):
         return np.array([[1.0, 2.0], [4.0, 5.0]])
 
-    def tail_relation_degree(self, X: object, y: object = None) -> object:
+    def tail_relation_degree(self, X, y=None):
         return np.array(self.degrees)
 
 
-def swapped(X: Any) -> Any:
+def swapped(X):
     """Tails for heads, so that a result shows whether X went through the steps before."""
     return X[:, ::-1]
 
 
-def test_within_pipelines_and_searches(fitted: KGCompleter, triples: Any) -> None:
+def test_within_pipelines_and_searches(fitted, triples):
     expected = low_degree_mrr(fitted, triples)
     assert 0 < expected < 1
     assert low_degree_mrr(Pipeline([("kg", fitted)]), triples) == expected
@@ -55,7 +52,7 @@ def test_within_pipelines_and_searches(fitted: KGCompleter, triples: Any) -> Non
         low_degree_mrr(Pipeline([("kg", fitted), ("last", Ridge())]), triples)
 
 
-def test_queries_from_one_to_below_ten_count() -> None:
+def test_queries_from_one_to_below_ten_count():
     # Degrees 1 and 9 are low, 0 and 10 are not: (1 + 1/5) / 2.
     assert low_degree_mrr(Ranked([[1, 0], [10, 9]]), None) == 0.6
     assert math.isnan(low_degree_mrr(Ranked([[0, 0], [10, 60]]), None))

@@ -1,11 +1,8 @@
 """Model selection by the low bin on the bundled graph."""
 
-from __future__ import annotations
-
 import pickle
 import subprocess
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,7 +13,7 @@ from dglkgmix.estimator import KGCompleter, low_degree_mrr
 
 
 @pytest.mark.long
-def test_grid_over_strategy_and_threshold_on_world(tmp_path: Path) -> None:
+def test_grid_over_strategy_and_threshold_on_world(tmp_path):
     lines = (path("world") / "train.txt").read_text(encoding="utf-8").splitlines()
     triples = np.array([line.split("\t") for line in lines], dtype=object)
     search = GridSearchCV(

@@ -189,7 +189,7 @@ def is_table_or_data_error(text, dialect, header):
     return all(len(row) == 3 and all(row) for row in rows)
 
 
-def test_the_first_bad_rows_are_named_and_all_counted() -> None:
+def test_the_first_bad_rows_are_named_and_all_counted():
     text = "a\tr\tb\n" + "a\tr\n" * 3 + "a\t\tb\n" + "x\n" * 4
     with pytest.raises(DataError) as error:
         read(text)
@@ -214,8 +214,6 @@ def test_the_first_bad_rows_are_named_and_all_counted() -> None:
         ("head\tpart of\ttail", {}, False),
     ],
 )
-def test_a_first_row_of_names_of_columns_is_told(
-    row: str, options: dict[str, object], warned: bool, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_first_row_of_names_of_columns_is_told(row, options, warned, caplog):
     read(f"{row}\nhead\trelation\ttail\n", **options)
     assert [message.startswith("f:1: ") for message in caplog.messages] == [True] * warned
