@@ -15,10 +15,10 @@ from typing import Any
 
 import click
 
-from dglkgmix import __version__
 from dglkgmix.cli.common import printable
 from dglkgmix.cli.threads import wait_asleep
 from dglkgmix.errors import DglkgmixError, OutputError
+from dglkgmix.version import __version__
 
 # In the order of the work. Modules are imported when their command is asked for, or for the list
 # of commands; none imports the library before it runs.

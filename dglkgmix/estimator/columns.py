@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 
 from dglkgmix.errors import DataError
+from dglkgmix.kg import ROLES
 
 Array = np.ndarray[Any, np.dtype[Any]]
-ROLES = ("head", "relation", "tail")
 
 
 def split_columns(X: Any, widths: tuple[int, ...]) -> list[Array]:

@@ -9,7 +9,6 @@ from dataclasses import asdict
 from importlib import metadata
 from typing import Any
 
-import dglkgmix
 from dglkgmix.config import StrategyConfig
 from dglkgmix.evaluation.distances import embedding_distances
 from dglkgmix.evaluation.metrics import by_bin
@@ -17,6 +16,7 @@ from dglkgmix.files import digest
 from dglkgmix.kg.degrees import DegreeBins
 from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.runs.run import Run
+from dglkgmix.version import __version__
 
 # One more whenever the content of a summary changes: those of an earlier one are made anew.
 FORMAT = 4
@@ -81,7 +81,7 @@ def environment() -> dict[str, Any]:
     """Versions and machine, as they belong to a measured figure."""
     versions = {name: metadata.version(name) for name in ("torch", "dgl", "numpy")}
     return {
-        "dglkgmix": dglkgmix.__version__,
+        "dglkgmix": __version__,
         **versions,
         "python": platform.python_version(),
         "machine": platform.machine(),

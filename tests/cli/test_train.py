@@ -133,6 +133,10 @@ def test_recipe_file_flags_and_overrides_win_in_that_order(run, tmp_path):
         (("{toy}", "--out", "{run}", "--recipe", "nothing"), "unknown recipe 'nothing'"),
         (("{toy}", "--out", "{run}", "--config", "no.toml"), "no.toml: cannot be read"),
         (("{toy}", "--out", "{run}", "--model", "convee"), "'convee' is not one of"),
+        (
+            ("{toy}", "--out", "{run}", "--model", "nowhere:Model"),
+            "Error: --model: model.decoder: nowhere:Model cannot be imported",
+        ),
         (("{toy}-not", "--out", "{run}"), "toy-not"),
         (("{toy}", "--out", "{run}", "--device", "cuda:77"), "runtime.device 'cuda:77'"),
         (("--resume", "--out", "{run}"), "no such run folder"),

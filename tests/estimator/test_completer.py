@@ -260,13 +260,19 @@ def test_no_held_out_triples_no_probabilities(triples):
         fitted.predict_proba(triples[:1])
 
 
-def test_a_warm_start_keeps_vectors_by_name_and_a_plain_fit_draws_them_anew(triples, tmp_path):
+def test_a_warm_start_keeps_vectors_by_name_and_a_plain_fit_draws_them_anew(
+    triples, tmp_path, capsys
+):
     still = {**SMALL, "lr": 1e-12, "epochs": "auto"}
     warm = KGCompleter(**still, warm_start=True).fit(triples)
     queries = [["country 3"], ["continent 1"]]
     before = warm.transform(queries)
     more = np.vstack([[["atlantis", "borders", "country 3"]], triples])  # "atlantis" comes first.
-    warm.fit(more)
+    warm.set_params(verbose=True).fit(more)
+    told = capsys.readouterr().err
+    entities = len(warm.classes_)
+    assert f"Starting from the earlier fit, which knows {entities - 1} of {entities} ent" in told
+    assert "dglkgmix-" not in told
     assert warm.classes_[0] == "atlantis"
     assert np.allclose(warm.transform(queries), before)
     assert warm.run_.new_entities == {"atlantis"}

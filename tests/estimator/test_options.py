@@ -49,7 +49,8 @@ def test_config_as_a_file_or_a_value(tmp_path):
         ({"config": 5}, "config must be"),
         ({"threshold": -1}, "threshold"),
         ({"strategy": "mixip"}, "mixip"),
-        ({"epochs": "many"}, "epochs"),
+        ({"epochs": "many"}, r"^training\.epochs: expected"),
+        ({"model": "nowhere:Model"}, r"^model\.decoder: nowhere:Model cannot"),
     ],
 )
 def test_what_makes_no_sense_is_refused_by_name(params, message):

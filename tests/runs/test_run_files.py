@@ -6,6 +6,7 @@ from dglkgmix.errors import CheckpointError
 from dglkgmix.files import RunFolder
 from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.kg.vocabulary import Vocabulary
+from dglkgmix.parquet import packed
 from dglkgmix.runs import run_files
 from dglkgmix.runs.run_files import (
     Spectator,
@@ -81,7 +82,7 @@ def test_cells_of_another_kind_are_refused_by_name(tmp_path, graph, heads, compl
     rest = {"relation": [0, 0], "tail": [1, 2], "split": ["train", "train"]}
     with RunFolder.create(tmp_path / "run") as folder:
         write_graph(folder, graph)
-        folder.write(run_files.TRIPLES, run_files._parquet(pa.table({"head": heads, **rest})))
+        folder.write(run_files.TRIPLES, packed(pa.table({"head": heads, **rest})))
         with pytest.raises(CheckpointError, match=rf"triples.parquet: {complaint}"):
             read_graph(folder)
 
@@ -95,7 +96,7 @@ def test_new_entities_come_back_by_name(tmp_path, graph):
             write_graph(folder, graph, none)
             assert read_new(folder) == frozenset()
         odd = pa.table({"name": ["a", "b"], "new": ["yes", "perhaps"]})
-        folder.write(run_files.ENTITIES, run_files._parquet(odd))
+        folder.write(run_files.ENTITIES, packed(odd))
         with pytest.raises(CheckpointError, match=r"entities.parquet: column 'new': "):
             read_new(folder)
 
