@@ -10,6 +10,7 @@ import click
 
 from dglkgmix.cli.columns import EMPTY, aligned, number
 from dglkgmix.cli.common import (
+    bins_option,
     emit_json,
     json_option,
     metric_option,
@@ -26,15 +27,12 @@ if TYPE_CHECKING:
     from dglkgmix.kg.degrees import DegreeBins
 
 
-@click.command(
-    epilog="Example: dglkgmix compare runs/standard runs/mixup",
-    context_settings={"show_default": True},
-)
+@click.command(epilog="Example: dglkgmix compare runs/standard runs/mixup")
 @click.argument("runs", nargs=-1, required=True, metavar="RUN_A RUN_B [RUN]...")
 @click.option(
     "--split", type=click.Choice(["test", "valid"]), default="test", help="What to compare on."
 )
-@click.option("--bins", default="1,10,50", metavar="A,B,…", help="Edges of the degree bins.")
+@bins_option
 @json_option
 @metric_option
 @trust_option

@@ -9,7 +9,15 @@ from typing import Any
 import click
 
 from dglkgmix.cli.columns import aligned
-from dglkgmix.cli.common import emit_json, json_option, load_source, printable, source_options
+from dglkgmix.cli.common import (
+    DownloadBar,
+    emit_json,
+    json_option,
+    load_source,
+    one_line,
+    printable,
+    source_options,
+)
 from dglkgmix.cli.outputs import OUT, overwrite_option
 
 
@@ -47,7 +55,6 @@ def fetch(name: str) -> None:
 
     Data sets are kept in the folder that DGLKGMIX_DATA names, else in the user's cache folder.
     """
-    from dglkgmix.cli.download_bar import DownloadBar
     from dglkgmix.kg import catalog
 
     click.echo(str(catalog.fetch(name, progress=DownloadBar())))
@@ -172,7 +179,7 @@ def _alike_lines(alike: Mapping[str, list[list[str]]]) -> Iterator[str]:
 def _relation_table(rows: list[dict[str, Any]]) -> str:
     table = [["relation", "train", "valid", "test", ""]]
     for row in rows[:_RELATIONS]:
-        name = printable(row["name"]).replace("\n", "\\n")
+        name = one_line(row["name"])
         marks = [key.replace("_", " ") for key in ("functional", "inverse_functional") if row[key]]
         counts = (f"{row[split]:,}" for split in ("train", "valid", "test"))
         table.append([name, *counts, ", ".join(marks)])

@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dglkgmix.cli.columns import aligned, share
-from dglkgmix.cli.common import emit_json, json_option, load_source, printable, source_options
+from dglkgmix.cli.common import (
+    bins_option,
+    emit_json,
+    json_option,
+    load_source,
+    printable,
+    source_options,
+)
 from dglkgmix.cli.outputs import OUT_FILE, check_new, overwrite_option
 
 if TYPE_CHECKING:
@@ -16,10 +23,7 @@ if TYPE_CHECKING:
     from dglkgmix.kg.graph import KnowledgeGraph
 
 
-@click.command(
-    epilog="Example: dglkgmix degrees fb15k-237 --threshold 5 --plot degrees.png",
-    context_settings={"show_default": True},
-)
+@click.command(epilog="Example: dglkgmix degrees fb15k-237 --threshold 5 --plot degrees.png")
 @click.argument("source")
 @click.option("--threshold", type=click.IntRange(min=0), default=5, help="Mix triples below it.")
 @click.option(
@@ -31,7 +35,7 @@ if TYPE_CHECKING:
     default="any",
     help="any: all other triples with the same tail; strict: those with another head and relation.",
 )
-@click.option("--bins", default="1,10,50", metavar="A,B,C", help="Edges of the degree bins.")
+@bins_option
 @click.option(
     "--plot",
     type=OUT_FILE,

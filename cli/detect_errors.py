@@ -15,6 +15,7 @@ from dglkgmix.cli.common import (
     one_line,
     open_run,
     printable,
+    quiet_option,
     trust_option,
     warn,
 )
@@ -27,10 +28,7 @@ if TYPE_CHECKING:
     from dglkgmix.runs.run import Run
 
 
-@click.command(
-    epilog="Example: dglkgmix detect-errors runs/mixup --folds 5 --out suspects.tsv",
-    context_settings={"show_default": True},
-)
+@click.command(epilog="Example: dglkgmix detect-errors runs/mixup --folds 5 --out suspects.tsv")
 @click.argument("run", type=IN)
 @click.option(
     "--folds",
@@ -55,7 +53,7 @@ if TYPE_CHECKING:
     help="Write all facts, suspects first: .csv, .tsv, .jsonl or .parquet.",
 )
 @overwrite_option("an existing file of facts")
-@click.option("--quiet", is_flag=True, help="No progress on standard error.")
+@quiet_option
 @json_option
 @trust_option
 def detect_errors(

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from dglkgmix.cli.common import (
+    bins_option,
     candidate_options,
     emit_json,
     json_option,
@@ -28,15 +29,12 @@ KINDS = [
 ]
 
 
-@click.command(
-    epilog="Example: dglkgmix evaluate runs/mixup --by relation",
-    context_settings={"show_default": True},
-)
+@click.command(epilog="Example: dglkgmix evaluate runs/mixup --by relation")
 @click.argument("run", required=False, type=IN)
 @click.option(
     "--split", type=click.Choice(["test", "valid"]), default="test", help="What to evaluate on."
 )
-@click.option("--bins", default="1,10,50", metavar="A,B,…", help="Edges of the degree bins.")
+@bins_option
 @click.option("--by", multiple=True, type=click.Choice(KINDS), help="Show this grouping, too.")
 @click.option(
     "--ranks",

@@ -10,7 +10,6 @@ import os
 import sys
 import traceback
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import click
@@ -20,24 +19,12 @@ from dglkgmix.cli.threads import wait_asleep
 from dglkgmix.errors import DglkgmixError, OutputError
 from dglkgmix.version import __version__
 
-# In the order of the work. Modules are imported when their command is asked for, or for the list
-# of commands; none imports the library before it runs.
-COMMANDS = {
-    "demo": "dglkgmix.cli.demo:demo",
-    "data": "dglkgmix.cli.data:data",
-    "degrees": "dglkgmix.cli.degrees:degrees",
-    "recipes": "dglkgmix.cli.recipes:recipes",
-    "train": "dglkgmix.cli.train:train",
-    "evaluate": "dglkgmix.cli.evaluate:evaluate",
-    "compare": "dglkgmix.cli.compare:compare",
-    "report": "dglkgmix.cli.report:report",
-    "predict": "dglkgmix.cli.predict:predict",
-    "detect-errors": "dglkgmix.cli.detect_errors:detect_errors",
-    "neighbours": "dglkgmix.cli.neighbours:neighbours",
-    "export": "dglkgmix.cli.export:export",
-    "experiment": "dglkgmix.cli.experiment:experiment",
-    "tune": "dglkgmix.cli.tune:tune",
-}
+# In the order of the work, each in the module of its name. Modules are imported when their command
+# is asked for, or for the list of commands; none imports the library before it runs.
+COMMANDS = (
+    *("demo", "data", "degrees", "recipes", "train", "evaluate", "compare", "report", "predict"),
+    *("detect-errors", "neighbours", "export", "experiment", "tune"),
+)
 INTERRUPTED = 130
 DEBUG_HINT = "run it again as `dglkgmix --debug ...` to see where"
 
@@ -53,8 +40,8 @@ class LazyGroup(click.Group):
         """Imports the command, or None where there is no such name."""
         if cmd_name not in COMMANDS:
             return None
-        module, _, attribute = COMMANDS[cmd_name].partition(":")
-        command: click.Command = getattr(importlib.import_module(module), attribute)
+        name = cmd_name.replace("-", "_")
+        command: click.Command = getattr(importlib.import_module(f"dglkgmix.cli.{name}"), name)
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -76,19 +63,15 @@ class LazyGroup(click.Group):
         return super().resolve_command(ctx, args)
 
 
-@dataclass
-class Settings:
-    """The arguments of the whole command line, and what the options before the command say."""
-
-    arguments: Sequence[str] = ()
-    debug: bool = False
-
-
 @click.group(
     cls=LazyGroup,
     invoke_without_command=True,
     subcommand_metavar="COMMAND [ARGS]...",
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    context_settings={
+        "help_option_names": ["-h", "--help"],
+        "max_content_width": 100,
+        "show_default": True,
+    },
     epilog="Example: dglkgmix degrees world --threshold 5",
 )
 @click.option("--debug", is_flag=True, help="Show the traceback of an error.")
@@ -96,7 +79,7 @@ class Settings:
 @click.pass_context
 def cli(context: click.Context, debug: bool) -> None:
     """Knowledge graph completion that knows about degree bias."""
-    context.ensure_object(Settings).debug = debug
+    context.ensure_object(dict)["debug"] = debug
     if context.invoked_subcommand is None:
         click.echo(context.get_help(), err=True)
         context.exit(2)
@@ -108,7 +91,7 @@ def main(args: Sequence[str] | None = None) -> int:
     0 done; 2 bad usage, data or options; 1 anything that failed on the way; 130 interrupted.
     """
     given = [_as_utf8(argument) for argument in sys.argv[1:]] if args is None else args
-    settings = Settings(given)
+    settings: dict[str, Any] = {"arguments": given}
     from dglkgmix.allocator import keep_freed_memory
 
     _replace_closed_streams()
@@ -121,7 +104,7 @@ def main(args: Sequence[str] | None = None) -> int:
         status = cli.main(given, "dglkgmix", standalone_mode=False, obj=settings)
         sys.stdout.flush()
     except BaseException as error:
-        if settings.debug and not isinstance(error, click.ClickException | SystemExit):
+        if settings.get("debug") and not isinstance(error, click.ClickException | SystemExit):
             trace = "".join(traceback.format_exception(error))
             click.echo(_shown(trace), err=True, nl=False)
         return _report(error)

@@ -10,6 +10,7 @@ import click
 
 from dglkgmix.cli.columns import aligned, number
 from dglkgmix.cli.common import (
+    bins_option,
     candidate_options,
     emit_json,
     json_option,
@@ -34,8 +35,7 @@ Asked = TypeVar("Asked", "Query", "Triple")
 
 
 @click.command(
-    epilog="Example: dglkgmix predict runs/mixup --head Kenya --relation borders --new-only",
-    context_settings={"show_default": True},
+    epilog="Example: dglkgmix predict runs/mixup --head Kenya --relation borders --new-only"
 )
 @click.argument("run", type=IN)
 @click.option("--head", metavar="NAME", help="The triple's head.")
@@ -76,7 +76,7 @@ Asked = TypeVar("Asked", "Query", "Triple")
     "apostrophe.",
 )
 @overwrite_option("an existing file of answers")
-@click.option("--bins", default="1,10,50", metavar="A,B,…", help="Edges of the degree bins.")
+@bins_option
 @candidate_options
 @json_option
 @trust_option

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from dglkgmix.cli.common import (
+    bins_option,
     candidate_options,
     metric_option,
     open_run,
@@ -16,10 +17,7 @@ from dglkgmix.cli.common import (
 from dglkgmix.cli.outputs import IN, OUT_FILE, check_new, overwrite_option
 
 
-@click.command(
-    epilog="Example: dglkgmix report runs/standard runs/mixup --out page.html",
-    context_settings={"show_default": True},
-)
+@click.command(epilog="Example: dglkgmix report runs/standard runs/mixup --out page.html")
 @click.argument("runs", nargs=-1, required=True, type=IN)
 @click.option(
     "--out",
@@ -28,7 +26,7 @@ from dglkgmix.cli.outputs import IN, OUT_FILE, check_new, overwrite_option
     help="HTML file to write.",
 )
 @click.option("--split", type=click.Choice(["test", "valid"]), default="test", help="What to rank.")
-@click.option("--bins", default="1,10,50", metavar="A,B,…", help="Edges of the degree bins.")
+@bins_option
 @candidate_options
 @click.option(
     "--map",

@@ -14,6 +14,7 @@ from dglkgmix.cli.common import (
     json_option,
     load_source,
     printable,
+    quiet_option,
     source_options,
     trust_option,
     warn,
@@ -35,10 +36,7 @@ if TYPE_CHECKING:
     from dglkgmix.runs.results import Result
 
 
-@click.command(
-    epilog="Example: dglkgmix train world --strategy mixup --out runs/world-mixup",
-    context_settings={"show_default": True},
-)
+@click.command(epilog="Example: dglkgmix train world --strategy mixup --out runs/world-mixup")
 @click.argument("source", required=False)
 @click.option("--out", type=OUT, help="Run folder to write.")
 @flags(TRAINING.values())
@@ -75,7 +73,7 @@ if TYPE_CHECKING:
     metavar="N",
     help="Train in N processes of this machine. [default: 1]",
 )
-@click.option("--quiet", is_flag=True, help="No progress on standard error.")
+@quiet_option
 @source_options
 @json_option
 @trust_option
@@ -124,7 +122,7 @@ def _in_processes(options: dict[str, Any]) -> int:
     # A run records its threads; each process is to have a part of this machine's instead.
     told = any(key.partition("=")[0].strip() == "runtime.threads" for key in options["sets"])
     further = [] if told or not options["resume"] else ["--set", "runtime.threads=auto"]
-    arguments = [*click.get_current_context().obj.arguments, *further]
+    arguments = [*click.get_current_context().obj["arguments"], *further]
     try:
         return processes.start(options["processes"], arguments)
     except PeerError as error:
