@@ -145,16 +145,8 @@ def _start(options: dict[str, Any], group: Processes) -> Result:
     if group.main:
         warn_of_mirrors(kg)
         warn_of_alike(kg, config.data.source)
-    observers = _observers(options)
-    return launch.train(
-        kg,
-        config,
-        options["out"],
-        overwrite=options["overwrite"],
-        progress=_progress(options),
-        observers=observers,
-        processes=group,
-    )
+    told = _told(options, group)
+    return launch.train(kg, config, options["out"], overwrite=options["overwrite"], **told)
 
 
 def _resume(options: dict[str, Any], group: Processes) -> Result:
@@ -162,36 +154,33 @@ def _resume(options: dict[str, Any], group: Processes) -> Result:
     from dglkgmix.runs import run_files
     from dglkgmix.training import launch
 
+    told, fresh = _told(options, group), "Nothing to resume yet: starting from the beginning"
     begun = group.gathered((options["out"] / "manifest.json").exists())[0]
     if options["source"] and not begun:
-        _progress(options).message("Nothing to resume yet: starting from the beginning")
+        told["progress"].message(fresh)
         return _start(options, group)
     with launch.opened(options["out"], group) as folder:
         if options["source"] and not group.gathered(folder.has(run_files.CONFIG))[0]:
-            _progress(options).message("Nothing to resume yet: starting from the beginning")
+            told["progress"].message(fresh)
             config = _assembled(options)
-            return _go_on(options, folder, _read(config), config, group)
-        config = _stored(options, folder)
-        return _go_on(options, folder, run_files.read_graph(folder), config, group)
+            kg = _read(config)
+        else:
+            config, kg = _stored(options, folder), run_files.read_graph(folder)
+        return launch.resume(folder, kg, config, **told)
 
 
-def _go_on(
-    options: dict[str, Any],
-    folder: RunFolder,
-    kg: KnowledgeGraph,
-    config: Config,
-    group: Processes,
-) -> Result:
-    from dglkgmix.training import launch
+def _told(options: dict[str, Any], group: Processes) -> dict[str, Any]:
+    """What hears of a training, and who takes part."""
+    from dglkgmix.training.progress import make_progress
 
-    return launch.resume(
-        folder,
-        kg,
-        config,
-        progress=_progress(options),
-        observers=_observers(options),
-        processes=group,
-    )
+    observers: list[Any] = []
+    if options["tensorboard"]:
+        from dglkgmix.runs.history import TensorBoard
+
+        check_text(options["tensorboard"], "--tensorboard")
+        observers = [TensorBoard(options["tensorboard"])]
+    progress = make_progress(quiet=options["quiet"])
+    return {"progress": progress, "observers": observers, "processes": group}
 
 
 def _show_config(options: dict[str, Any]) -> None:
@@ -253,21 +242,6 @@ def _read(config: Config) -> KnowledgeGraph:
     if not data.source:
         raise ConfigError("SOURCE is missing: a catalog name, a folder or a file of triples")
     return load_source(data.source, **data.reading, **data.splitting)
-
-
-def _progress(options: dict[str, Any]) -> Any:
-    from dglkgmix.training.progress import make_progress
-
-    return make_progress(quiet=options["quiet"])
-
-
-def _observers(options: dict[str, Any]) -> list[Any]:
-    if not options["tensorboard"]:
-        return []
-    from dglkgmix.runs.history import TensorBoard
-
-    check_text(options["tensorboard"], "--tensorboard")
-    return [TensorBoard(options["tensorboard"])]
 
 
 def _print(result: Result, as_json: bool) -> None:
