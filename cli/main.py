@@ -96,7 +96,6 @@ def main(args: Sequence[str] | None = None) -> int:
 
     _replace_closed_streams()
     _replace_failing_streams()
-    _show_all_characters()
     keep_freed_memory()
     gc.set_threshold(20_000)  # A tenth less for the import of PyTorch, which makes few cycles.
     wait_asleep()
@@ -155,25 +154,20 @@ class _Err(io.FileIO):
 
 
 def _replace_failing_streams() -> None:
+    """Names in any script are printed in any locale, too, as escapes if need be."""
     for name, number, kind in (("stdout", 1, _Out), ("stderr", 2, _Err)):
         stream = getattr(sys, name)
         if stream is getattr(sys, f"__{name}__"):  # not one of a caller's own, as in a test
             raw = kind(number, "w", closefd=False)
-            text = io.TextIOWrapper(
+            stream = io.TextIOWrapper(
                 raw if stream.write_through else io.BufferedWriter(raw),
                 stream.encoding,
                 line_buffering=stream.line_buffering,
                 write_through=stream.write_through,
             )
-            setattr(sys, name, text)
-
-
-def _show_all_characters() -> None:
-    """Names in any script are printed in any locale, as escapes if need be."""
-    for stream in (sys.stdout, sys.stderr):
-        reconfigure = getattr(stream, "reconfigure", None)
-        if reconfigure is not None:
-            reconfigure(errors="backslashreplace")
+            setattr(sys, name, stream)
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
 
 
 def _report(error: BaseException) -> int:
@@ -189,7 +183,8 @@ def _report(error: BaseException) -> int:
         click.echo("Interrupted.", err=True)
         return INTERRUPTED
     if isinstance(error, BrokenPipeError | OutputError):
-        _drop_stdout()
+        with open(os.devnull, "w") as nowhere:  # noqa: PTH123 - for what is still buffered
+            os.dup2(nowhere.fileno(), 1)
     if isinstance(error, BrokenPipeError):
         return 1
     click.echo(f"Error: {_shown(_describe(error))}", err=True)
@@ -223,9 +218,3 @@ def _is_out_of_memory(error: BaseException) -> bool:
         or type(error).__name__ == "OutOfMemoryError"
         or (isinstance(error, RuntimeError) and "can't allocate memory" in str(error))
     )
-
-
-def _drop_stdout() -> None:
-    """What is still buffered goes nowhere, in silence."""
-    with open(os.devnull, "w") as nowhere:  # noqa: PTH123
-        os.dup2(nowhere.fileno(), 1)

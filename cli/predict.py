@@ -9,18 +9,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from dglkgmix.cli import common
 from dglkgmix.cli.columns import aligned, number
-from dglkgmix.cli.common import (
-    bins_option,
-    candidate_options,
-    emit_json,
-    json_option,
-    one_line,
-    open_run,
-    printable,
-    trust_option,
-    warn,
-)
 from dglkgmix.cli.outputs import IN, IN_FILE, OUT_FILE, check_new, overwrite_option
 from dglkgmix.cli.predict_facts import given_facts, relation_facts
 from dglkgmix.cli.why_page import why_page
@@ -76,10 +66,10 @@ Asked = TypeVar("Asked", "Query", "Triple")
     "apostrophe.",
 )
 @overwrite_option("an existing file of answers")
-@bins_option
-@candidate_options
-@json_option
-@trust_option
+@common.bins_option
+@common.candidate_options
+@common.json_option
+@common.trust_option
 def predict(run: Path, **options: Any) -> None:
     """Complete a triple: give two of --head, --relation and --tail, get the third.
 
@@ -126,7 +116,7 @@ def predict(run: Path, **options: Any) -> None:
         if out is not None:
             _write(out, [found], [1])
         elif as_json:
-            emit_json(found.to_dict())
+            common.emit_json(found.to_dict())
         else:
             click.echo(_page(found))
 
@@ -174,11 +164,11 @@ def _same(out: Path | None, queries: Path) -> bool:
 def _answers(
     predictor: Predictor, queries: Iterable[Query], options: dict[str, Any]
 ) -> list[Prediction]:
-    """The answers to each query; what they warn of is told once."""
+    """The answers to each query; what they common.warn of is told once."""
     wanted = {"top": options["top"] or 10, "new_only": options["new_only"]}
     found = [predictor.predict(query, **wanted) for query in queries]
     for text in dict.fromkeys(text for prediction in found for text in prediction.warnings):
-        warn(text)
+        common.warn(text)
     return found
 
 
@@ -234,7 +224,7 @@ def _tell_unknown(path: Path, unknown: dict[str, list[str]], share: str, *, skip
         title = f"{path}: {share} queries hold unknown names; --skip-unknown leaves them out"
         raise UnknownNameError("\n  ".join([title, *lines]))
     title = f"{path}: {share} queries hold unknown names and are left out"
-    warn("\n  ".join([title, *lines]))
+    common.warn("\n  ".join([title, *lines]))
 
 
 def _predictor(path: Path, options: dict[str, Any]) -> tuple[Predictor, ReadOptions]:
@@ -249,10 +239,10 @@ def _predictor(path: Path, options: dict[str, Any]) -> tuple[Predictor, ReadOpti
         check_ending(out)
         if why and out.suffix != ".jsonl":
             raise ConfigError(f"--why has no use with {out.suffix} files: write .jsonl")
-    run = open_run(path, options["candidates"], options["types"])
+    run = common.open_run(path, options["candidates"], options["types"])
     predictor = Predictor.of(run, options["bins"], explain=why)
     if predictor.listed is None:
-        warn(
+        common.warn(
             f"no probabilities: fitting them takes {FEWEST} validation facts among the first "
             "answers of their queries"
         )
@@ -265,7 +255,8 @@ def _write(out: Path, predictions: list[Prediction], numbers: list[int]) -> None
     write_answers(out, predictions, numbers)
     answers = sum(len(prediction.answers) for prediction in predictions)
     click.echo(
-        f"{answers:,} answers to {len(predictions):,} queries: {printable(str(out))}", err=True
+        f"{answers:,} answers to {len(predictions):,} queries: {common.printable(str(out))}",
+        err=True,
     )
 
 
@@ -279,7 +270,7 @@ def _page(prediction: Prediction) -> str:
 
     query = prediction.query
     parts = [query.given.get(role, "?") for role in ("head", "relation", "tail")]
-    title = " · ".join(one_line(part) for part in parts)
+    title = " · ".join(common.one_line(part) for part in parts)
     if not prediction.answers:
         return f"{title}\n\n  no answers left"
     rows = [["", query.asked, "score", "probability", "degree", "bin", ""]]
@@ -289,7 +280,7 @@ def _page(prediction: Prediction) -> str:
         rows.append(
             [
                 str(place),
-                one_line(answer.name),
+                common.one_line(answer.name),
                 f"{answer.score:.4f}",
                 chance,
                 f"{answer.degree:,}",

@@ -8,19 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dglkgmix.cli import processes
-from dglkgmix.cli.common import (
-    emit_json,
-    json_option,
-    load_source,
-    printable,
-    quiet_option,
-    source_options,
-    trust_option,
-    warn,
-    warn_of_alike,
-    warn_of_mirrors,
-)
+from dglkgmix.cli import common, processes
 from dglkgmix.cli.options import flags
 from dglkgmix.cli.outputs import IN_FILE, OUT, OUT_FOLDER, NonEmpty, check_text
 from dglkgmix.cli.threads import use_free_cores
@@ -73,10 +61,10 @@ if TYPE_CHECKING:
     metavar="N",
     help="Train in N processes of this machine. [default: 1]",
 )
-@quiet_option
-@source_options
-@json_option
-@trust_option
+@common.quiet_option
+@common.source_options
+@common.json_option
+@common.trust_option
 def train(**options: Any) -> None:
     """Train a model on SOURCE and evaluate it on validation and test triples.
 
@@ -143,8 +131,8 @@ def _start(options: dict[str, Any], group: Processes) -> Result:
     with group.main_first():  # A data set is fetched once.
         kg = _read(config)
     if group.main:
-        warn_of_mirrors(kg)
-        warn_of_alike(kg, config.data.source)
+        common.warn_of_mirrors(kg)
+        common.warn_of_alike(kg, config.data.source)
     told = _told(options, group)
     return launch.train(kg, config, options["out"], overwrite=options["overwrite"], **told)
 
@@ -241,18 +229,18 @@ def _read(config: Config) -> KnowledgeGraph:
     data = config.data
     if not data.source:
         raise ConfigError("SOURCE is missing: a catalog name, a folder or a file of triples")
-    return load_source(data.source, **data.reading, **data.splitting)
+    return common.load_source(data.source, **data.reading, **data.splitting)
 
 
 def _print(result: Result, as_json: bool) -> None:
     mrr, popularity = result.mrr, result.popularity_mrr
     if mrr is not None and popularity is not None and mrr < popularity:
-        warn(
+        common.warn(
             f"the model's MRR, {mrr:.4f}, is below {popularity:.4f}, that of ranking entities by "
             "popularity alone: train longer, or with other settings"
         )
     if as_json:
-        emit_json(result.to_dict())
+        common.emit_json(result.to_dict())
         return
     from dglkgmix.cli.columns import account_table
 
@@ -263,4 +251,4 @@ def _print(result: Result, as_json: bool) -> None:
         click.echo("No validation and no test triples: nothing was evaluated.")
     if result.popularity_mrr is not None:
         click.echo(f"Ranking by popularity alone: MRR {result.popularity_mrr:.4f}")
-    click.echo(f"Run: {printable(str(result.run))} ({result.length})")
+    click.echo(f"Run: {common.printable(str(result.run))} ({result.length})")

@@ -74,22 +74,20 @@ def test_ctrl_c_leaves_the_old_file_and_nothing_else(tmp_path, monkeypatch):
     assert contents(tmp_path) == {"f": b"old"}
 
 
-def test_the_folder_is_gone(tmp_path):
-    with pytest.raises(StorageError, match="does not exist, or was removed"):
-        write_atomic(tmp_path / "gone" / "f", b"x")
-
-
-def test_a_file_stands_for_the_folder(tmp_path):
+@pytest.mark.parametrize(
+    ("place", "advice"),
+    [
+        ("gone/f", "does not exist, or was removed"),
+        ("file/f", "a file stands where a folder belongs"),
+        ("folder", "a folder stands where a file belongs"),
+    ],
+)
+def test_what_stands_in_the_way_is_told(tmp_path, place, advice):
     (tmp_path / "file").touch()
-    with pytest.raises(StorageError, match="a file stands where a folder belongs"):
-        write_atomic(tmp_path / "file" / "f", b"x")
-
-
-def test_a_folder_stands_for_the_file(tmp_path):
-    (tmp_path / "f").mkdir()
-    with pytest.raises(StorageError, match="a folder stands where a file belongs"):
-        write_atomic(tmp_path / "f", b"x")
-    assert list(tmp_path.iterdir()) == [tmp_path / "f"]
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(StorageError, match=advice):
+        write_atomic(tmp_path / place, b"x")
+    assert sorted(path.name for path in tmp_path.rglob("*")) == ["file", "folder"]
 
 
 def test_a_real_limit_of_the_system(tmp_path):

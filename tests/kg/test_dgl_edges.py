@@ -7,7 +7,7 @@ import torch
 from dglkgmix._dgl import dgl
 from dglkgmix.errors import DataError
 from dglkgmix.kg import SPLITS
-from dglkgmix.kg.dgl_edges import edge_type, heterograph, homogeneous
+from dglkgmix.kg.dgl_edges import heterograph, homogeneous
 from dglkgmix.kg.graph import KnowledgeGraph
 
 
@@ -185,15 +185,6 @@ def test_graphs_of_32_bit_ids_are_left_alone():
 
 # Rows are interleaved by relation on purpose (case 21).
 TRIPLES = torch.tensor([[0, 2, 1], [1, 0, 2], [0, 2, 2], [2, 0, 1], [3, 2, 0]])
-
-
-def test_edge_types_come_from_ids_and_keep_the_order_of_rows():
-    graph = heterograph(TRIPLES, 5, 4)
-    assert graph.canonical_etypes == [edge_type(r) for r in range(4)]
-    assert [graph.num_edges(f"r{r}") for r in range(4)] == [2, 0, 3, 0]
-    heads, tails = graph.edges(etype="r2")
-    assert (heads.tolist(), tails.tolist()) == ([0, 0, 3], [1, 2, 0])
-    assert graph.num_nodes() == 5
 
 
 def test_heterograph_holds_coordinates_alone():

@@ -182,22 +182,23 @@ def test_a_damaged_file_is_named(path, tmp_path, name, fault):
         getattr(Run.open(tmp_path / "copy"), FILES[name])
 
 
-def test_weights_that_do_not_fit_the_vocabulary_are_refused(path, tmp_path):
-    shutil.copytree(path, tmp_path / "copy")
+def forged(path, copy, name, content):
+    """A copy of the run with other content under a seal that fits it."""
+    shutil.copytree(path, copy)
+    with RunFolder.resume(copy) as folder:
+        folder.write(name, content)
+    return Run.open(copy)
+
+
+def test_files_that_do_not_fit_each_other_are_refused(path, tmp_path):
     weights = checkpoint.unpack_weights(path / MODEL)
     weights["encoder.entity_table"] = weights["encoder.entity_table"][:-1]
-    with RunFolder.resume(tmp_path / "copy") as folder:
-        folder.write(MODEL, checkpoint.pack_weights(weights))
+    run = forged(path, tmp_path / "weights", MODEL, checkpoint.pack_weights(weights))
     with pytest.raises(CheckpointError, match=r"model.safetensors does not fit the model"):
-        _ = Run.open(tmp_path / "copy").model
-
-
-def test_a_graph_that_does_not_hold_together_is_refused(path, tmp_path):
-    shutil.copytree(path, tmp_path / "copy")
-    with RunFolder.resume(tmp_path / "copy") as folder:
-        folder.write(run_files.ENTITIES, folder.read(run_files.RELATIONS))
+        _ = run.model
+    relations = (path / run_files.RELATIONS).read_bytes()
     with pytest.raises(CheckpointError, match="does not hold together"):
-        _ = Run.open(tmp_path / "copy").kg
+        _ = forged(path, tmp_path / "graph", run_files.ENTITIES, relations).kg
 
 
 def test_odd_names_come_back_everywhere(tmp_path):
@@ -220,14 +221,6 @@ def test_odd_names_come_back_everywhere(tmp_path):
     assert {answer.name for answer in found.answers} == set(entities)
 
 
-def forged(path, copy, name, content):
-    """A copy of the run with other content under a seal that fits it."""
-    shutil.copytree(path, copy)
-    with RunFolder.resume(copy) as folder:
-        folder.write(name, content)
-    return copy
-
-
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
@@ -243,9 +236,9 @@ def test_settings_that_lie_are_refused(path, tmp_path, old, new, message):
     """Found by changing files under a seal that fits: a digest says nothing of sense."""
     content = (path / run_files.CONFIG).read_bytes()
     assert old in content
-    copy = forged(path, tmp_path / "copy", run_files.CONFIG, content.replace(old, new))
+    run = forged(path, tmp_path / "copy", run_files.CONFIG, content.replace(old, new))
     with pytest.raises(CheckpointError, match=message):
-        _ = Run.open(copy).model
+        _ = run.model
 
 
 def test_results_that_are_damaged_are_made_anew(path, tmp_path):
@@ -265,11 +258,8 @@ def test_results_that_are_damaged_are_made_anew(path, tmp_path):
 
 
 def test_a_run_from_a_gpu_loads_without_one(path, tmp_path):
-    shutil.copytree(path, tmp_path / "copy")
     text = (path / run_files.CONFIG).read_text().replace('device = "cpu"', 'device = "cuda:0"')
-    with RunFolder.resume(tmp_path / "copy") as folder:
-        folder.write(run_files.CONFIG, text.encode())
-    run = Run.open(tmp_path / "copy")
+    run = forged(path, tmp_path / "copy", run_files.CONFIG, text.encode())
     assert run.config.runtime.device == "cuda:0"
     assert run.model.encoder.entity_table.device.type == "cpu"
     assert run.calibration() is not None
