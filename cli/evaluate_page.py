@@ -75,11 +75,11 @@ def page(
         parts.append(_classification(found["classification"]))
     # Where σ(score), shown in the tables above, cannot be read as a probability.
     if found["ece"]["overall"] is not None:
-        if subject.model is None:
+        if subject.scorer is None:
             parts.append(
                 "σ(score) is a probability only where that tool trained scores as log odds."
             )
-        elif not subject.model.sigmoid_is_probability:
+        elif not subject.sigmoid_is_probability:
             parts.append(
                 "This model's σ(score) is no probability: ECE by degree and the columns before "
                 "scaling say little."
