@@ -1,8 +1,6 @@
 """The estimator with scikit-learn's tools."""
 
 import pickle
-import subprocess
-import sys
 from typing import Any
 
 import numpy as np
@@ -303,7 +301,7 @@ def test_pipeline_and_cross_validation(triples):
     assert np.isfinite(scores).all()
 
 
-def test_grid_search_refit_pickle_and_a_new_process(triples, tmp_path):
+def test_grid_search_refit_pickle_and_a_new_process(triples, tmp_path, run_python):
     grid = {"strategy": ["standard", "mixup"], "threshold": [3, 5]}
     splits = KFold(2, shuffle=True, random_state=1)
     search = GridSearchCV(KGCompleter(**SMALL), grid, cv=splits, scoring=low_degree_mrr)
@@ -316,9 +314,7 @@ def test_grid_search_refit_pickle_and_a_new_process(triples, tmp_path):
         "best = pickle.load(open(sys.argv[1], 'rb'))\n"
         "print(best.decision_function([['country 3', 'borders']]).tobytes().hex())\n"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", program, str(path)], capture_output=True, text=True, check=True
-    )
+    done = run_python(program, path)
     mine = search.best_estimator_.decision_function([["country 3", "borders"]])
     assert done.stdout.strip() == mine.tobytes().hex()
 

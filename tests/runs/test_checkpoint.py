@@ -1,9 +1,6 @@
 import contextlib
 import math
 import struct
-import subprocess
-import sys
-import textwrap
 
 import pytest
 import torch
@@ -125,7 +122,7 @@ def test_a_full_disk_is_told_as_one(tmp_path):
     assert (tmp_path / "run" / "state").read_bytes() == before
 
 
-def test_writing_takes_no_copy_of_the_state(tmp_path):
+def test_writing_takes_no_copy_of_the_state(tmp_path, run_python):
     """Four tensors of 64 MiB."""
     code = """
         import resource, sys
@@ -144,9 +141,7 @@ def test_writing_takes_no_copy_of_the_state(tmp_path):
             folder.write("state", pack(tensors))
             print(peak() - before)
     """
-    command = [sys.executable, "-c", textwrap.dedent(code), str(tmp_path / "run")]
-    ended = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert float(ended.stdout) < 32
+    assert float(run_python(code, tmp_path / "run").stdout) < 32
 
 
 def test_weights_that_do_not_fit_are_refused():
