@@ -27,7 +27,6 @@ T = TypeVar("T")
 # Embeddings, overrides and isolates, which can show a text in another order than it has.
 BIDIRECTIONAL = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
 
-
 # Reading options by name, None for what was not given.
 source_options = flags(READING.values())
 json_option = click.option(
