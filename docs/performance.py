@@ -259,8 +259,8 @@ line sets `GOMP_SPINCOUNT=30000` (libgomp's own is 300,000), unless that, `OMP_W
 is set. The number is recorded as `runtime.threads`. Linux tells how many threads run on the whole
 machine, those of low priority included. A user's own Python process is left as it is.
 
-`dglkgmix train world --epochs 25 --quiet` on two cores, with nothing else (two turns) and beside one
-process that multiplies matrices, in seconds:
+`dglkgmix train world --epochs 25 --quiet` on two cores, alone (two turns) and beside one process
+that multiplies matrices, in seconds:
 
 | turns of a waiting thread | idle cores | beside one process |
 | --- | --- | --- |
