@@ -210,7 +210,7 @@ be faster than their share allows, and a processor that multiplies bf16 natively
 "auto"` then takes, mostly shortens them. Where two thirds of a step are products, dropping all the
 rest would make it half as fast again and no more: that is what stands between these ratios and
 three times the textbook, whose products are the same. What bf16 does to the quality of a model is
-among the [results](results.md#bf16-beside-float32).
+among the [results](results/first-findings.md#bf16-beside-float32).
 """,
     "evaluation": """
 Filtered ranks of the test set, both directions. The sides share the weights of a DistMult; the
