@@ -107,18 +107,25 @@ class HeteroRGCN(nn.Module):
     ) -> dict[str, Tensor]:
         sizes = _sizes(graph)
         flat = self.dropout(_stack(sizes, features, self.dim))
-        # The graph's edges between rows of stacked features, see `_stack`.
-        inner, outer = (sum(part) for part in zip(*sizes.values(), strict=True))
-        known = {etype: i for i, etype in enumerate(self.etypes)}
-        full = (t if t in known else canonical(self.etypes, t) for t in graph.canonical_etypes)
-        numbers = torch.tensor([known[etype] for etype in full], dtype=torch.long)
-        sources, targets, types = _edges(graph, sizes)
-        ends, nodes = (sources, targets), inner + outer
-        hood = Neighbourhood.build(ends, numbers[types], len(self.etypes), nodes, inner)
+        hood = self._neighbourhood(graph, sizes)
         with torch.autocast(flat.device.type, enabled=False):
             encoded = layer(flat, hood, None)
-        counts = [targeted for targeted, _ in sizes.values()]
-        return dict(zip(sizes, encoded.split(counts), strict=True))
+        targets = [inner for inner, _ in sizes.values()]
+        return dict(zip(sizes, encoded.split(targets), strict=True))
+
+    def _neighbourhood(self, graph: DGLGraph, sizes: Sizes) -> Neighbourhood:
+        """The graph's edges between rows of stacked features, see :func:`_stack`."""
+        inner, outer = (sum(part) for part in zip(*sizes.values(), strict=True))
+        known = {etype: i for i, etype in enumerate(self.etypes)}
+        numbers = [
+            known[etype] if etype in known else known[canonical(self.etypes, etype)]
+            for etype in graph.canonical_etypes
+        ]
+        sources, targets, types = _edges(graph, sizes)
+        relations = torch.tensor(numbers, dtype=torch.long)[types]
+        return Neighbourhood.build(
+            (sources, targets), relations, len(self.etypes), inner + outer, inner
+        )
 
 
 def _checked(etypes: Sequence[CanonicalType]) -> tuple[CanonicalType, ...]:
