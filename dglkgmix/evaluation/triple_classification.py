@@ -12,9 +12,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from dglkgmix.evaluation.model_scorer import Scorer
 from dglkgmix.evaluation.negatives import draw_negatives, score_triples
 from dglkgmix.evaluation.queries import evaluation_queries
-from dglkgmix.evaluation.scorer import Scorer
 from dglkgmix.evaluation.shortlist import Array
 
 if TYPE_CHECKING:

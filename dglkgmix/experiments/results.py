@@ -13,8 +13,8 @@ import numpy as np
 
 import dglkgmix
 from dglkgmix.errors import CheckpointError
+from dglkgmix.evaluation.account import over_seeds
 from dglkgmix.evaluation.rank_table import RankTable
-from dglkgmix.evaluation.seeds import over_seeds
 from dglkgmix.evaluation.significance import compare, mrr_intervals
 from dglkgmix.experiments.execute import RUNS, Job
 from dglkgmix.experiments.grid import AXES

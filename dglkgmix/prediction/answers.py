@@ -12,9 +12,8 @@ from torch import Tensor
 from dglkgmix.errors import ConfigError, NumericError
 from dglkgmix.evaluation.candidates import Candidates
 from dglkgmix.evaluation.list_probability import ListProbability
-from dglkgmix.evaluation.model_scorer import ModelScorer
+from dglkgmix.evaluation.model_scorer import ModelScorer, Scorer
 from dglkgmix.evaluation.neighbours import Neighbours
-from dglkgmix.evaluation.scorer import Scorer
 from dglkgmix.evaluation.shortlist import best_places
 from dglkgmix.kg.degrees import DegreeBins
 from dglkgmix.kg.functional import SHARE, functional

@@ -10,9 +10,9 @@ from torch import Tensor
 
 from dglkgmix.evaluation.candidates import Candidates
 from dglkgmix.evaluation.list_probability import ListProbability
+from dglkgmix.evaluation.model_scorer import Scorer
 from dglkgmix.evaluation.queries import DIRECTIONS, EvalQueries, queries_of
 from dglkgmix.evaluation.ranking import rank
-from dglkgmix.evaluation.scorer import Scorer
 from dglkgmix.evaluation.shortlist import Array, make_shortlists
 from dglkgmix.kg import SPLITS
 from dglkgmix.kg.degrees import DegreeBins

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import dglkgmix
 from dglkgmix.evaluation import metrics
-from dglkgmix.evaluation.alignment import align
 from dglkgmix.evaluation.rank_table import RankTable
+from dglkgmix.evaluation.significance import align
 from dglkgmix.files import write_atomic
 from dglkgmix.kg.degrees import DegreeBins, readable
 from dglkgmix.report import sections

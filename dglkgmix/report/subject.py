@@ -17,8 +17,7 @@ from dglkgmix.evaluation.model_scorer import ModelScorer
 from dglkgmix.evaluation.negatives import labelled_scores
 from dglkgmix.evaluation.platt import Platt
 from dglkgmix.evaluation.popularity import PopularityScorer
-from dglkgmix.evaluation.rank_split import rank_split
-from dglkgmix.evaluation.rank_table import RankTable
+from dglkgmix.evaluation.rank_table import RankTable, rank_split
 from dglkgmix.evaluation.significance import mrr_intervals
 from dglkgmix.kg.degrees import DegreeBins
 from dglkgmix.kg.graph import KnowledgeGraph
