@@ -29,7 +29,7 @@ class Point(NamedTuple):
 
     probability: float
     share: float
-    count: int
+    size: int
 
 
 def degree_ece(table: RankTable, bins: DegreeBins) -> dict[str, float | None]:

@@ -72,7 +72,9 @@ def read_ranks(
         filled[key] += 1
     among = candidates or Candidates.of(kg)
     asked = queries.heads, queries.relations, queries.answers
-    ranks = Ranks(*values.values(), *among.left(kg.filter_index(split), *asked))
+    score, *places = values.values()
+    left = among.left(kg.filter_index(split), *asked)
+    ranks = Ranks(score, places[0], places[1], places[2], *left)
     _check(path, queries, ranks)
     return RankTable.from_ranks(kg, queries, ranks, among.rule)
 

@@ -212,7 +212,8 @@ def joint(table: RankTable, rows: DegreeBins, columns: DegreeBins) -> dict[str, 
     groups = bin_of(table, rows) * shape[1] + bin_of(table, columns, "other_relation")
     queries = np.bincount(groups, minlength=shape[0] * shape[1])
     sums = np.bincount(groups, weights=1 / table["rank"], minlength=shape[0] * shape[1])
-    mrr = np.where(queries > 0, sums / np.maximum(queries, 1), None)
+    mrr = (sums / np.maximum(queries, 1)).astype(object)
+    mrr[queries == 0] = None
     return {
         "rows": list(rows.names),
         "columns": list(columns.names),

@@ -127,10 +127,10 @@ class _Pairs:
 
     def blocks(self, rows: int) -> Iterator[_Pairs]:
         """Runs of at most ``rows`` pairs."""
-        columns = (self.heads, self.relations, self.counts, self.starts)
-        for parts in zip(*(torch.split(c, rows) for c in columns), strict=True):
-            if len(parts[0]):
-                yield _Pairs(*parts, self.order)
+        for first in range(0, len(self.heads), rows):
+            s = slice(first, first + rows)
+            own = self.heads[s], self.relations[s], self.counts[s], self.starts[s]
+            yield _Pairs(*own, order=self.order)
 
     @property
     def queries(self) -> Tensor:

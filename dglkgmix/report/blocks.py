@@ -22,14 +22,6 @@ class Text:
 
 
 @dataclass(frozen=True)
-class Grid:
-    """A table; ``note`` stands below it."""
-
-    table: Table
-    note: str = ""
-
-
-@dataclass(frozen=True)
 class Picture:
     """An inline SVG with its caption."""
 
@@ -66,7 +58,7 @@ class Queries:
     examples: Sequence[Example]
 
 
-Block = Text | Grid | Picture | Row | Code | Fold | Queries
+Block = Text | Table | Picture | Row | Code | Fold | Queries
 
 
 class Section:
@@ -77,7 +69,7 @@ class Section:
 
 
 def picture(
-    name: str, figure: Figure, title: str, words: str, caption: str, *, wide: bool = False
+    name: str, drawn: tuple[Figure, str], title: str, caption: str, *, wide: bool = False
 ) -> Picture:
-    """A figure for the page; ``name`` is unique on it and ``words`` describe it to a listener."""
-    return Picture(page_svg(figure, name, title, words), caption, wide)
+    """A figure, drawn and described, for the page; ``name`` is unique on it."""
+    return Picture(page_svg(drawn[0], name, title, drawn[1]), caption, wide)

@@ -8,6 +8,7 @@ from importlib import metadata
 
 from dglkgmix.config.toml import differences, dumps
 from dglkgmix.evaluation import metrics
+from dglkgmix.evaluation.calibration import Point
 from dglkgmix.evaluation.popularity import better_bins
 from dglkgmix.evaluation.rank_table import RankTable
 from dglkgmix.evaluation.significance import compare
@@ -18,7 +19,6 @@ from dglkgmix.report.blocks import (
     Block,
     Code,
     Fold,
-    Grid,
     Picture,
     Queries,
     Row,
@@ -28,13 +28,11 @@ from dglkgmix.report.blocks import (
 )
 from dglkgmix.report.examples import find_examples
 from dglkgmix.report.figures import (
+    bars,
     calibration,
     degree_curves,
     degrees,
-    distances,
     entity_map,
-    joint_degree,
-    mrr_by_bin,
     training_curves,
 )
 from dglkgmix.report.subject import Subject, best_first
@@ -47,12 +45,10 @@ def data_section(subject: Subject, bins: DegreeBins) -> Section:
     """What the data is, and how biased."""
     kg, strategy = subject.run.kg, subject.run.config.strategy
     summary = degree_summary(kg, bins, strategy.threshold, strategy.partners, strategy.partner_rule)
-    shown = degrees.distribution_of(kg, bins)
     figure = picture(
         "degrees",
-        degrees.draw_degrees(shown),
+        degrees.draw_degrees(degrees.distribution_of(kg, bins)),
         "Distribution of tail-relation degrees",
-        degrees.describe_degrees(shown),
         "Left: the number of training triples of each pair of relation and tail. Right: the test "
         "queries by the degree of their answer.",
         wide=True,
@@ -72,7 +68,7 @@ def data_section(subject: Subject, bins: DegreeBins) -> Section:
             "its relation. Low degrees are rare facts."
         ),
         figure,
-        Row(Grid(tables.data_table(kg.summary())), Grid(tables.bias_table(summary, bins), mixing)),
+        Row(tables.data_table(kg.summary()), tables.bias_table(summary, bins).noted(mixing)),
     )
 
 
@@ -80,17 +76,10 @@ def results_section(
     subjects: Subjects, bins: DegreeBins, yardstick: RankTable, split: str
 ) -> Section:
     """How the runs do, overall and by degree bin."""
-    runs: dict[str, dict[str, mrr_by_bin.Estimate]] = {}
-    for s in subjects:
-        runs[s.name] = {}
-        for name in bins.names:
-            group, (low, high) = s.account["bins"][name], s.intervals[name] or (None, None)
-            runs[s.name][name] = mrr_by_bin.Estimate(group["mrr"], low, high, group["queries"])
     figure = picture(
         "mrr-by-bin",
-        mrr_by_bin.draw_mrr_by_bin(runs),
+        bars.draw_mrr_by_bin({s.name: s.estimates(bins) for s in subjects}),
         "MRR by degree bin",
-        mrr_by_bin.describe_mrr_by_bin(runs),
         "MRR by tail-relation degree of the answer, with 95 % bootstrap intervals over triples.",
     )
     note = (
@@ -110,9 +99,9 @@ def results_section(
         "results",
         f"Results on the {split} split, by degree",
         *(Text(f"Warning: {s.run.warning}") for s in subjects if not s.run.finished),
-        Grid(tables.overall_table(subjects, yardstick), note),
-        Row(figure, Grid(tables.bins_table(subjects, bins, yardstick), starred)),
-        Fold("Heads and tails separately", Grid(tables.directions_table(subjects))),
+        tables.overall_table(subjects, yardstick).noted(note),
+        Row(figure, tables.bins_table(subjects, bins, yardstick).noted(starred)),
+        Fold("Heads and tails separately", tables.directions_table(subjects)),
     )
 
 
@@ -143,7 +132,7 @@ def comparison_section(subjects: Subjects, bins: DegreeBins) -> Section:
         "p-values of paired t-tests over triples; those of the bins are Holm-corrected, for each "
         "metric separately, and intervals are not. Bold: p < 0.05."
     )
-    table = Grid(tables.tests_table(first, found, bins.names), note)
+    table = tables.tests_table(first, found, bins.names).noted(note)
     return Section("comparison", f"Compared with {first.name}", table)
 
 
@@ -157,8 +146,8 @@ def relation_section(subjects: Subjects) -> Section:
     return Section(
         "relations",
         "The hardest relations",
-        Grid(tables.relations_table(subjects, classes), note),
-        Fold("By class of the relation", Grid(tables.classes_table(subjects, classes))),
+        tables.relations_table(subjects, classes).noted(note),
+        Fold("By class of the relation", tables.classes_table(subjects, classes)),
     )
 
 
@@ -169,7 +158,7 @@ def calibration_section(subjects: Subjects, bins: DegreeBins) -> Section:
     if listed:
         points = {
             s.name: [
-                calibration.Point(part["probability"], part["precision@10"], part["answers"])
+                Point(part["probability"], part["precision@10"], part["answers"])
                 for part in s.account["shortlist"]["bands"].values()
                 if part["answers"]
             ]
@@ -187,10 +176,9 @@ def calibration_section(subjects: Subjects, bins: DegreeBins) -> Section:
                     "shortlist",
                     calibration.draw_reliability(points),
                     "Probabilities of ranked answers",
-                    calibration.describe_reliability(points),
                     "In bands of equal width; above the dashed line more answers are true.",
                 ),
-                Grid(tables.shortlist_table(listed, bins)),
+                tables.shortlist_table(listed, bins),
             ),
         ]
     odd = ", ".join(s.name for s in subjects if not s.run.config.sigmoid_is_probability)
@@ -204,7 +192,7 @@ def calibration_section(subjects: Subjects, bins: DegreeBins) -> Section:
                 "random false ones, before and after Platt scaling that was fitted on validation "
                 "triples. All three errors are best at 0."
             ),
-            Grid(tables.scaling_table(scaled), warning),
+            tables.scaling_table(scaled).noted(warning),
             *_best_open(scaled, lambda s: _scaling(s, bins)),
         ]
     blocks += [
@@ -214,7 +202,7 @@ def calibration_section(subjects: Subjects, bins: DegreeBins) -> Section:
             "probabilities are right: it is also small where the model ranks hardly any answer in "
             "the first ten and scores all of them low, as it may for rare facts."
         ),
-        Grid(tables.ece_table(subjects, bins), warning),
+        tables.ece_table(subjects, bins).noted(warning),
     ]
     return Section("calibration", "Calibration", *blocks)
 
@@ -264,7 +252,6 @@ def _map(subject: Subject, projection: str) -> Picture:
         f"run{subject.place}-map",
         entity_map.draw_entity_map(shown),
         "Map of the entities",
-        entity_map.describe_entity_map(shown),
         f"{len(shown.names):,} of {shown.total:,} entities.",
         wide=True,
     )
@@ -278,7 +265,6 @@ def training_section(subjects: Subjects) -> Section:
             f"training-{column}",
             training_curves.draw_training_curves(histories, column),
             training_curves.LABELS[column],
-            training_curves.describe_training_curves(histories, column),
             training_curves.LABELS[column],
         )
         for column in ("valid_mrr", "loss")
@@ -287,14 +273,13 @@ def training_section(subjects: Subjects) -> Section:
     figures.append(
         picture(
             "distances",
-            distances.draw_distances(found),
+            bars.draw_distances(found),
             "Embedding distances",
-            distances.describe_distances(found),
             "Mean Euclidean distance of the embeddings of low-degree triples to others with the "
             "same tail, which mixing should reduce.",
         )
     )
-    return Section("training", "Training", Row(*figures), Grid(tables.training_table(subjects)))
+    return Section("training", "Training", Row(*figures), tables.training_table(subjects))
 
 
 def settings_section(subjects: Subjects) -> Section:
@@ -306,13 +291,13 @@ def settings_section(subjects: Subjects) -> Section:
         names = [s.name for s in subjects]
         held = [{made.key: value for made, value in c.items()} for c in (first, *others)]
         values = {key: [config.get(key, "-") for config in held] for key in options}
-        blocks += [Text("Where the runs differ:"), Grid(tables.differences_table(names, values))]
+        blocks += [Text("Where the runs differ:"), tables.differences_table(names, values)]
     blocks += [
         Fold(f"All settings of {s.name} (config.toml)", Code(dumps(s.run.config))) for s in subjects
     ]
     versions = ", ".join(f"{name} {metadata.version(name)}" for name in PACKAGES)
     made = f"This page was made with {versions} on Python {platform.python_version()}."
-    blocks += [Grid(tables.digests_table(subjects)), Text(made)]
+    blocks += [tables.digests_table(subjects), Text(made)]
     return Section("settings", "Settings and versions", *blocks)
 
 
@@ -329,14 +314,12 @@ def _of_best(title: str, subjects: Subjects) -> str:
 def _panels(subject: Subject) -> Row:
     entity = degree_curves.entity_degree_curves(subject.table)
     relation = degree_curves.tail_relation_curves(subject.table)
-    grid = joint_degree.joint_grid(subject.table)
     prefix = f"run{subject.place}"
     return Row(
         picture(
             f"{prefix}-entity",
             degree_curves.draw_curves(entity, degree_curves.ENTITY_DEGREE),
             "MRR by entity degree",
-            degree_curves.describe_curves(entity, degree_curves.ENTITY_DEGREE),
             "By degree of both entities. In- and out-degree are the same where every triple "
             "counts in both directions.",
         ),
@@ -344,24 +327,18 @@ def _panels(subject: Subject) -> Row:
             f"{prefix}-relation",
             degree_curves.draw_curves(relation, degree_curves.ANSWER_DEGREE),
             "MRR by tail-relation degree",
-            degree_curves.describe_curves(relation, degree_curves.ANSWER_DEGREE),
             "By the answer's triples with the query's relation, and with others.",
         ),
         picture(
             f"{prefix}-joint",
-            joint_degree.draw_joint_degree(grid),
+            degree_curves.draw_joint(degree_curves.joint_grid(subject.table)),
             "MRR by both degrees",
-            joint_degree.describe_joint_degree(grid),
             "By other-relation degree, within ranges of the tail-relation degree.",
         ),
     )
 
 
 def _scaling(subject: Subject, bins: DegreeBins) -> Row:
-    series = {
-        name: [calibration.Point(p["confidence"], p["accuracy"], int(p["count"])) for p in points]
-        for name, points in subject.diagram.items()
-    }
     found = subject.account["calibration"]
     groups = {"overall": found} | {name: found["bins"][name] for name in bins.names}
     errors = {name: (g["before"]["ece"], g["after"]["ece"]) for name, g in groups.items()}
@@ -369,16 +346,14 @@ def _scaling(subject: Subject, bins: DegreeBins) -> Row:
     return Row(
         picture(
             f"{prefix}-reliability",
-            calibration.draw_reliability(series),
+            calibration.draw_reliability(subject.diagram),
             "Reliability diagram",
-            calibration.describe_reliability(series),
             f"{subject.name}: on the dashed line, probabilities are right.",
         ),
         picture(
             f"{prefix}-ece",
-            calibration.draw_calibration(errors),
+            calibration.draw_errors(errors),
             "Calibration error before and after scaling",
-            calibration.describe_calibration(errors),
             f"{subject.name}: error before and after scaling, by degree bin.",
         ),
     )

@@ -10,7 +10,7 @@ from typing import Any
 
 from dglkgmix.config.classes import title
 from dglkgmix.errors import DataError
-from dglkgmix.evaluation.calibration import reliability
+from dglkgmix.evaluation.calibration import Point, reliability
 from dglkgmix.evaluation.candidates import Candidates
 from dglkgmix.evaluation.distances import embedding_distances
 from dglkgmix.evaluation.model_scorer import ModelScorer
@@ -22,13 +22,12 @@ from dglkgmix.evaluation.significance import mrr_intervals
 from dglkgmix.kg.degrees import DegreeBins
 from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.paths import readable
+from dglkgmix.report.figures.bars import Estimate
 from dglkgmix.runs.run import Run
 
 _ISOLATE, _END_OF_ISOLATE = "\N{FIRST STRONG ISOLATE}", "\N{POP DIRECTIONAL ISOLATE}"
 # Bidirectional classes of Unicode: letters and digits, then marks that start such a text.
 _RIGHT_TO_LEFT = {"R", "AL", "AN", "RLE", "RLO", "RLI"}
-
-Diagram = dict[str, list[dict[str, float | int]]]
 
 
 @dataclass(frozen=True)
@@ -51,7 +50,7 @@ class Subject:
     table: RankTable
     account: dict[str, Any]
     intervals: dict[str, tuple[float, float] | None]
-    diagram: Diagram
+    diagram: dict[str, list[Point]]
     distances: dict[str, Any]
 
     @property
@@ -62,6 +61,14 @@ class Subject:
         if config.encoder == "lookup":
             return decoder
         return f"{title('encoder', config.encoder)} + {decoder}"
+
+    def estimates(self, bins: DegreeBins) -> dict[str, Estimate]:
+        """MRR by bin with its intervals."""
+        found = {}
+        for name in bins.names:
+            group, (low, high) = self.account["bins"][name], self.intervals[name] or (None, None)
+            found[name] = Estimate(group["mrr"], low, high, group["queries"])
+        return found
 
 
 def read_subjects(runs: Sequence[Run], split: str, bins: DegreeBins) -> list[Subject]:
@@ -77,7 +84,7 @@ def read_subjects(runs: Sequence[Run], split: str, bins: DegreeBins) -> list[Sub
         if not len(run.kg.split(split)):
             raise DataError(f"{run.path}: its {split} split holds no triples to report on")
         table, platt, encoder = run.rank_table(split), run.calibration(), run.model.encoder
-        diagram: Diagram = {}
+        diagram: dict[str, list[Point]] = {}
         if platt is not None:
             # Over the same true and sampled false triples as the account's calibration.
             found = labelled_scores(ModelScorer(run.model), run.kg, split, table)

@@ -86,10 +86,10 @@ def test_ece_brier_and_log_loss_are_those_of_plain_loops(pairs):
 def test_the_reliability_diagram_holds_everything_once(pairs):
     scores, labels = (np.array(column) for column in zip(*pairs, strict=True))
     points = reliability(scores, labels, Platt())
-    assert sum(point.count for point in points) == len(pairs)
+    assert sum(point.size for point in points) == len(pairs)
     assert len(points) <= 15
     assert points == sorted(points)
-    gap = sum(p.count * abs(p.share - p.probability) for p in points)
+    gap = sum(p.size * abs(p.share - p.probability) for p in points)
     assert gap / len(pairs) == pytest.approx(errors(scores, labels, Platt())["ece"], abs=1e-12)
 
 

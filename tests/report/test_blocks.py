@@ -5,7 +5,7 @@ from dglkgmix.report.figures.canvas import drawing
 def test_a_picture_is_an_svg_with_its_words():
     with drawing() as (figure, _):
         pass
-    made = picture("name", figure, "A title", "In words", "Caption", wide=True)
+    made = picture("name", (figure, "In words"), "A title", "Caption", wide=True)
     assert made.svg.startswith("<svg")
     assert ">A title</title>" in made.svg
     assert ">In words</desc>" in made.svg

@@ -2,8 +2,9 @@ import pytest
 
 from dglkgmix.kg.degrees import DegreeBins
 from dglkgmix.report import sections
-from dglkgmix.report.blocks import Code, Fold, Grid, Picture, Queries, Row, Text
+from dglkgmix.report.blocks import Code, Fold, Picture, Queries, Row, Text
 from dglkgmix.report.subject import popularity_table, read_subjects
+from dglkgmix.report.tables import Table
 
 BINS = DegreeBins()
 
@@ -27,17 +28,17 @@ def of(section, kind):
 def test_the_data_with_its_bias(subjects):
     section = sections.data_section(subjects[0], BINS)
     assert len(of(section, Picture)) == 1
-    assert len(of(section, Grid)) == 2
+    assert len(of(section, Table)) == 2
     kg = subjects[0].run.kg
     below = int((kg.degrees.edge_tail_relation < 5).sum())
-    note = of(section, Grid)[1].note
+    note = of(section, Table)[1].note
     assert note.startswith(f"{below:,} of {kg.num_edges:,} training triples")
 
 
 def test_results_show_each_run_and_the_yardstick(subjects):
     yardstick = popularity_table(subjects[0].run.kg, "test", 2**20)
     section = sections.results_section(subjects, BINS, yardstick, "test")
-    tables = [grid.table for grid in of(section, Grid)]
+    tables = of(section, Table)
     assert [len(t.rows) for t in tables] == [3, 3, 2]
     assert "test split" in section.title
 
@@ -49,7 +50,7 @@ def test_the_candidates_of_ranks_are_told(subjects):
     assert yardstick["missed"].tolist() == found[0].table["missed"].tolist()
     section = sections.results_section(found, BINS, yardstick, "test")
     missed = int((found[0].table["tail_relation"] == 0).sum())
-    assert f"observed; {missed} answers" in of(section, Grid)[0].note
+    assert f"observed; {missed} answers" in of(section, Table)[0].note
 
 
 @pytest.mark.parametrize(
@@ -76,17 +77,17 @@ def test_the_best_run_is_open_and_others_are_folded_away(subjects, show, picture
 def test_ranked_answers_come_first_then_the_standard_calibration_then_the_papers(subjects):
     section = sections.calibration_section(subjects, BINS)
     assert len(of(section, Fold)) == 1
-    listed, standard, paper = of(section, Grid)
-    assert listed.table.head[:3] == ("run", "degree", "answers")
-    assert standard.table.head[:3] == ("run", "ECE before", "ECE after")
-    assert paper.table.head[:2] == ("run", "overall")
+    listed, standard, paper = of(section, Table)
+    assert listed.head[:3] == ("run", "degree", "answers")
+    assert standard.head[:3] == ("run", "ECE before", "ECE after")
+    assert paper.head[:2] == ("run", "overall")
 
 
 def test_a_comparison_has_rows_for_each_further_run(subjects):
     section = sections.comparison_section(subjects, BINS)
-    (grid,) = of(section, Grid)
+    (table,) = of(section, Table)
     name = subjects[1].name
-    assert [[c.text for c in row[:2]] for row in grid.table.rows] == [
+    assert [[c.text for c in row[:2]] for row in table.rows] == [
         [name, "MRR"],
         [name, "Hits@10"],
     ]
@@ -94,11 +95,11 @@ def test_a_comparison_has_rows_for_each_further_run(subjects):
 
 def test_sigmoid_of_a_softmax_score_is_called_no_probability(subjects):
     section = sections.calibration_section(subjects, BINS)
-    notes = [grid.note for grid in of(section, Grid)]
+    notes = [table.note for table in of(section, Table)]
     odd = f"Before scaling, σ(score) is no probability for: {subjects[1].name}."
     assert notes == ["", odd, odd]
     alone = sections.calibration_section(subjects[:1], BINS)
-    assert [grid.note for grid in of(alone, Grid)] == ["", "", ""]
+    assert [table.note for table in of(alone, Table)] == ["", "", ""]
     assert len(of(section, Picture)) == 5
 
 
@@ -113,7 +114,7 @@ def test_a_map_says_how_it_was_made(subjects, projection, words):
 
 def test_settings_tell_what_differs_and_all_the_rest(subjects):
     section = sections.settings_section(subjects)
-    differ = of(section, Grid)[0].table
+    differ = of(section, Table)[0]
     rows = {row[0].text: [cell.text for cell in row[1:]] for row in differ.rows}
     assert rows["strategy.name"] == ["standard", "focal"]
     assert rows["runtime.seed"] == ["0", "1"]
@@ -122,4 +123,4 @@ def test_settings_tell_what_differs_and_all_the_rest(subjects):
     assert len(codes) == 2
     assert 'decoder = "distmult"' in codes[0]
     assert any("dglkgmix 0" in block.text for block in of(section, Text))
-    assert len(of(sections.settings_section(subjects[:1]), Grid)) == 1
+    assert len(of(sections.settings_section(subjects[:1]), Table)) == 1

@@ -35,8 +35,8 @@ def test_scaling_is_fitted_on_validation_and_told_before_and_after(subjects):
     found = subjects[0].account["calibration"]
     assert found["scale"] > 0
     before, after = subjects[0].diagram["before scaling"], subjects[0].diagram["after scaling"]
-    assert sum(p["count"] for p in before) == sum(p["count"] for p in after) == 120
-    assert max(p["confidence"] for p in after) <= 1
+    assert sum(p.size for p in before) == sum(p.size for p in after) == 120
+    assert max(p.probability for p in after) <= 1
 
 
 def test_without_validation_triples_there_is_no_scaling(small_graph, make_run):
