@@ -282,7 +282,7 @@ def _predictor(
     from dglkgmix.evaluation.list_probability import FEWEST
     from dglkgmix.kg.options import ReadOptions
     from dglkgmix.prediction.answers import Predictor
-    from dglkgmix.prediction.tables import check_ending
+    from dglkgmix.prediction.files import check_ending
 
     if out is not None:
         check_ending(out)
