@@ -99,8 +99,3 @@ def test_the_bias_belongs_to_the_scores(toy):
     with_bias = scorer.scores(query, 2, 5)
     plain = query @ scorer.vectors.entities[2:5].T
     assert torch.allclose(with_bias - plain, built.bias[None, 2:5], atol=1e-6)
-
-
-def test_scores_carry_no_gradient(toy):
-    scorer = ModelScorer(model(toy))
-    assert not scorer.scores(scorer.query(torch.tensor([0]), torch.tensor([0])), 0, 5).requires_grad
