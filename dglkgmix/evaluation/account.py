@@ -39,10 +39,8 @@ def account(
     Args:
         table: its ranks.
         bins: bins of the tail-relation degree.
-        calibration: what :func:`dglkgmix.evaluation.calibration.report` found, where the model's
-            scores of false triples are at hand.
-        shortlist: what :meth:`dglkgmix.evaluation.list_account.ListedAnswers.account` found, where
-            there are probabilities of ranked answers.
+        calibration: of :func:`dglkgmix.evaluation.calibration.assess_calibration`.
+        shortlist: of :meth:`dglkgmix.evaluation.list_account.ListedAnswers.account`.
         new: entities that the run a training started from does not know.
 
     Returns:

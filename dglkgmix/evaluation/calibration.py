@@ -116,17 +116,9 @@ def assess_calibration(
     seed: int = 0,
     false_triples: Tensor | None = None,
 ) -> dict[str, Any]:
-    """The ``calibration`` of an account.
+    """The ``calibration`` of an account; ``platt`` is what :func:`fit_calibration` found.
 
-    Args:
-        scorer: the model.
-        kg: its graph.
-        split: ``valid`` or ``test``.
-        table: the ranks of that split.
-        platt: what :func:`fit_calibration` found.
-        bins: degree bins.
-        seed: of one sampled false triple for each query.
-        false_triples: (N, 3) ids of false triples to use in their place.
+    ``false_triples`` are (N, 3) ids; None samples one for each query by ``seed``.
 
     Returns:
         ``scale`` and ``offset``; ``before`` and ``after`` scaling ``ece``, ``brier`` and

@@ -22,11 +22,7 @@ def embedding_distances(
     threshold: the mean Euclidean distance of x_h to the other heads of triples into t, each
     counted once, and of x_r to the other relations into t.
 
-    Args:
-        kg: the graph.
-        entities: (E, D) vectors.
-        relations: (2R, D) vectors.
-        threshold: η.
+    ``entities`` (E, D) and ``relations`` (2R, D) are vectors, ``threshold`` is η.
 
     Returns:
         ``head`` and ``relation``: means over the triples that have any such other head or

@@ -81,16 +81,11 @@ def labelled_scores(
     seed: int = 0,
     false_triples: Tensor | None = None,
 ) -> LabelledScores:
-    """True triples of a split against false ones, in both directions.
+    """True triples of a split, whose scores its ranks ``table`` holds, against false ones, in both
+    directions.
 
-    Args:
-        scorer: the model.
-        kg: its graph.
-        split: ``valid`` or ``test``.
-        table: the ranks of that split, which hold the scores of the true triples.
-        seed: of the sampled false triples.
-        false_triples: (N, 3) ids of given false triples, in place of sampled ones, which are none
-            of those that filtered ranks of the split leave out.
+    ``false_triples`` are (N, 3) ids; None samples some by ``seed``, none of them among those that
+    filtered ranks of the split leave out.
     """
     degrees = table["tail_relation"]
     if false_triples is None:

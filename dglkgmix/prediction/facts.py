@@ -100,16 +100,10 @@ def judge_facts(
     *,
     candidates: Candidates | None = None,
 ) -> list[Fact]:
-    """What the model makes of each of N triples (N, 3) of ``kg``'s ids.
+    """What the model makes of each of N triples (N, 3) of ``kg``'s ids, known or not.
 
-    Args:
-        kg: the graph that the scorer was trained on.
-        scorer: the model.
-        triples: known or not; their ranks leave out the facts that any split holds.
-        listed: the probability of ranked answers; None leaves it out.
-        bins: of the degrees.
-        candidates: the entities that may answer, those that ``listed`` was fitted with; None is
-            the default of :meth:`~dglkgmix.evaluation.candidates.Candidates.of`.
+    Ranks leave out the facts that any split holds. The rest is as of
+    :class:`dglkgmix.prediction.answers.Predictor`.
 
     Raises:
         NumericError: a score is not finite.

@@ -25,11 +25,3 @@ def test_a_query_is_described_as_a_person_would_write_it(toy):
         "(?, likes, c)",
         "(?, knows, c)",
     ]
-
-
-def test_without_names_a_query_is_described_by_ids(toy):
-    queries = evaluation_queries(toy, "test")
-    bare = type(queries)(
-        queries.heads, queries.relations, queries.answers, queries.direction, queries.triple
-    )
-    assert bare.describe(0) == f"(entity {int(queries.heads[0])}, relation 0, ?)"
