@@ -15,15 +15,7 @@ from tests.evaluation import plain
 from tests.evaluation.conftest import table_of
 from tests.evaluation.graphs import graphs, library
 
-EMPTY = {
-    "mrr": None,
-    "mr": None,
-    "hits@1": None,
-    "hits@3": None,
-    "hits@10": None,
-    "amri": None,
-    "queries": 0,
-}
+EMPTY = dict.fromkeys(("mrr", "mr", "hits@1", "hits@3", "hits@10", "amri")) | {"queries": 0}
 
 
 @st.composite

@@ -14,21 +14,9 @@ from tests.evaluation.conftest import table_of
 from tests.evaluation.graphs import graphs, library
 
 COLUMNS = [
-    "head",
-    "relation",
-    "tail",
-    "direction",
-    "score",
-    "rank",
-    "rank_optimistic",
-    "rank_pessimistic",
-    "candidates",
-    "head_in",
-    "head_out",
-    "tail_in",
-    "tail_out",
-    "tail_relation",
-    "missed",
+    *("head", "relation", "tail", "direction", "score", "rank", "rank_optimistic"),
+    *("rank_pessimistic", "candidates", "head_in", "head_out", "tail_in", "tail_out"),
+    *("tail_relation", "missed"),
 ]
 
 

@@ -143,17 +143,6 @@ def test_a_comparison_comes_out_the_same_twice(kg):
     assert compare([a], [b], DegreeBins()) == compare([a], [b], DegreeBins())
 
 
-def test_runs_on_different_data_are_refused(kg):
-    other = KnowledgeGraph.from_arrays(kg.train, None, kg.test[:-1], entities=12, relations=2)
-    with pytest.raises(DataError, match="runs/a and runs/b"):
-        compare(
-            [table_of(kg, drawn(kg, 0))],
-            [table_of(other, drawn(other, 0))],
-            DegreeBins(),
-            labels=("runs/a", "runs/b"),
-        )
-
-
 def test_one_triple_cannot_be_tested():
     assert paired_t_test(np.array([0.5]), np.array([1.0])) is None
     kg = KnowledgeGraph.from_arrays([(0, 0, 0)], None, [(0, 0, 1)], entities=3)

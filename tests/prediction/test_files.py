@@ -187,16 +187,6 @@ def test_parquet_keeps_types_and_what_is_missing(tmp_path, monkeypatch):
     assert pq.ParquetFile(tmp_path / "rows.parquet").num_row_groups == 2
 
 
-def test_text_leaves_what_is_missing_empty(tmp_path):
-    for ending, delimiter, name in (("csv", ",", "'=b"), ("tsv", "\t", "=b")):
-        path = tmp_path / f"rows.{ending}"
-        write_rows(path, iter(ROWS), TYPES)
-        with path.open(newline="") as file:
-            found = list(csv.DictReader(file, delimiter=delimiter))
-        assert list(found[0].values()) == ["a", "1", "0.5", "True"]
-        assert list(found[1].values()) == [name, "", "", "False"]
-
-
 def test_lines_of_json_are_rows_or_other_objects(tmp_path):
     path = tmp_path / "rows.jsonl"
     write_rows(path, iter(ROWS), TYPES)

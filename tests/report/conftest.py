@@ -27,16 +27,9 @@ def make_table():
             "rank_pessimistic": columns["rank"],
             "candidates": [100] * count,
         }
-        zeros = {name: [0] * count for name in SCHEMA.names}
-        data = zeros | defaults | columns
-        return RankTable(
-            pa.table(
-                {name: pa.array(data[name]).cast(SCHEMA.field(name).type) for name in data},
-                schema=None,
-            )
-            .select(SCHEMA.names)
-            .cast(SCHEMA)
-        )
+        data = {name: [0] * count for name in SCHEMA.names} | defaults | columns
+        arrays = {field.name: pa.array(data[field.name]).cast(field.type) for field in SCHEMA}
+        return RankTable(pa.table(arrays, schema=SCHEMA))
 
     return make
 
