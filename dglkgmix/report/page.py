@@ -8,7 +8,8 @@ from typing import NamedTuple
 
 import dglkgmix
 from dglkgmix.evaluation import metrics
-from dglkgmix.evaluation.rank_table import RankTable
+from dglkgmix.evaluation.popularity import PopularityScorer
+from dglkgmix.evaluation.rank_table import RankTable, rank_split
 from dglkgmix.evaluation.significance import align
 from dglkgmix.files import write_atomic
 from dglkgmix.kg.degrees import DegreeBins, readable
@@ -21,7 +22,6 @@ from dglkgmix.report.subject import (
     Subject,
     best_first,
     isolated,
-    popularity_table,
     read_subjects,
     unique_names,
 )
@@ -72,7 +72,8 @@ def render(runs: Sequence[Run], *, split: str, bins: DegreeBins, projection: str
     align([s.table for s in subjects], unique_names([run.path for run in runs]))
     first = subjects[0].run
     block = first.config.runtime.block
-    yardstick = popularity_table(first.kg, split, block, first.candidates)
+    popularity = PopularityScorer(first.kg)
+    yardstick = rank_split(popularity, first.kg, split, block, candidates=first.candidates)
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("dglkgmix.report"),
         autoescape=True,

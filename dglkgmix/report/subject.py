@@ -11,16 +11,13 @@ from typing import Any
 from dglkgmix.config.classes import title
 from dglkgmix.errors import DataError
 from dglkgmix.evaluation.calibration import Point, reliability
-from dglkgmix.evaluation.candidates import Candidates
 from dglkgmix.evaluation.distances import embedding_distances
 from dglkgmix.evaluation.model_scorer import ModelScorer
 from dglkgmix.evaluation.negatives import labelled_scores
 from dglkgmix.evaluation.platt import Platt
-from dglkgmix.evaluation.popularity import PopularityScorer
-from dglkgmix.evaluation.rank_table import RankTable, rank_split
+from dglkgmix.evaluation.rank_table import RankTable
 from dglkgmix.evaluation.significance import mrr_intervals
 from dglkgmix.kg.degrees import DegreeBins
-from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.paths import readable
 from dglkgmix.report.figures.bars import Estimate
 from dglkgmix.runs.run import Run
@@ -134,10 +131,3 @@ def best_first(subjects: Sequence[Subject]) -> list[Subject]:
     """The run with the highest MRR, then the others in their order."""
     best = max(subjects, key=lambda s: s.account["overall"]["mrr"])
     return [best, *(s for s in subjects if s is not best)]
-
-
-def popularity_table(
-    kg: KnowledgeGraph, split: str, block: int, candidates: Candidates | None = None
-) -> RankTable:
-    """Ranks by degrees alone, the yardstick that a model must beat."""
-    return rank_split(PopularityScorer(kg), kg, split, block, candidates=candidates)

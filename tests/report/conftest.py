@@ -4,7 +4,8 @@ import pytest
 
 from dglkgmix.config import Config, DataConfig
 from dglkgmix.config.toml import set_option
-from dglkgmix.evaluation.rank_table import SCHEMA, RankTable
+from dglkgmix.evaluation.popularity import PopularityScorer
+from dglkgmix.evaluation.rank_table import SCHEMA, RankTable, rank_split
 from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.runs.run import Run
 from dglkgmix.training.launch import train
@@ -65,6 +66,11 @@ def make_run(small_graph, tmp_path_factory):
         return Run.open(path)
 
     return make
+
+
+def popularity(run):
+    """Ranks of the test split by degrees alone."""
+    return rank_split(PopularityScorer(run.kg), run.kg, "test", candidates=run.candidates)
 
 
 SETTINGS = {

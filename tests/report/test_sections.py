@@ -3,7 +3,8 @@ import pytest
 from dglkgmix.kg.degrees import DegreeBins
 from dglkgmix.report import sections
 from dglkgmix.report.figures.canvas import drawing
-from dglkgmix.report.subject import popularity_table, read_subjects
+from dglkgmix.report.subject import read_subjects
+from tests.report.conftest import popularity
 
 BINS = DegreeBins()
 
@@ -31,7 +32,7 @@ def test_the_data_with_its_bias(subjects):
 
 
 def test_results_show_each_run_and_the_yardstick(subjects):
-    yardstick = popularity_table(subjects[0].run.kg, "test", 2**20)
+    yardstick = popularity(subjects[0].run)
     found = sections.results(subjects, BINS, yardstick)
     assert [len(found[name].rows) for name in ("overall", "bins", "directions")] == [3, 3, 2]
 
@@ -39,7 +40,7 @@ def test_results_show_each_run_and_the_yardstick(subjects):
 def test_the_candidates_of_ranks_are_told(subjects):
     run = subjects[0].run.among("observed")
     found = read_subjects([run], "test", BINS)
-    yardstick = popularity_table(run.kg, "test", 2**20, run.candidates)
+    yardstick = popularity(run)
     assert yardstick["missed"].tolist() == found[0].table["missed"].tolist()
     missed = int((found[0].table["tail_relation"] == 0).sum())
     note = sections.results(found, BINS, yardstick)["overall"].note
