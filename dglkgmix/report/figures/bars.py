@@ -42,6 +42,7 @@ def draw_mrr_by_bin(runs: Mapping[str, Mapping[str, Estimate]]) -> tuple[Figure,
         labels = [f"{readable(name)}\n{e.queries:,} queries" for name, e in first.items()]
         axes.set_xticks(range(len(first)), labels)
         axes.set_ylabel("MRR")
+        axes.set_ylim(bottom=0)
     return figure, "MRR by tail-relation degree of the answer. " + " ".join(parts)
 
 
@@ -60,6 +61,7 @@ def draw_distances(
                 axes.bar_label(bars, shown, padding=2, color=INK, fontsize=9)
         axes.set_xticks([0, 1], ["heads", "relations"])
         axes.set_ylabel("mean distance")
+        axes.set_ylim(bottom=0)
     named = zip(runs, labels, strict=True)
     parts = [f"{run}: heads {heads}, relations {relations}." for run, (heads, relations) in named]
     return figure, "Mean distance between embeddings that share a tail. " + " ".join(parts)
@@ -82,7 +84,6 @@ def _bars(axes: Axes, names: Iterable[str], series: Iterable[Sequence[float | No
         )
         for place, values in enumerate(series)
     ]
-    axes.set_ylim(bottom=0)
     if len(names) > 1:
         legend(axes, made, names)
     return made

@@ -23,7 +23,8 @@ def test_bars_with_their_whiskers_bins_with_their_queries_and_runs_with_their_na
     labels = [t.get_text() for t in axes.get_xticklabels()]
     assert labels == ["zero\n1,234 queries", "low\n0 queries"]
     assert [t.get_text() for t in axes.get_legend().get_texts()] == ["standard", "mixup"]
-    assert axes.get_ylim()[0] == 0
+    low, high = axes.get_ylim()
+    assert (low, high > 0.25) == (0, True)  # whiskers end within the axes
     assert words == (
         "MRR by tail-relation degree of the answer. "
         "standard: zero 0.100 (0.080 to 0.120), low no queries. "
