@@ -113,14 +113,11 @@ def _numbers(where: str, row: dict[str, Any]) -> dict[str, float]:
 
 
 def _rows(path: Path) -> Iterator[Row]:
-    if path.suffix.lower() == ".parquet":
-        return _parquet_rows(path)
     if path.suffix.lower() in DIALECTS:
-        return read_table(path, REQUIRED)
-    raise DataError(f"{path}: ranks are read from .parquet, {', '.join(DIALECTS)} files")
-
-
-def _parquet_rows(path: Path) -> Iterator[Row]:
+        yield from read_table(path, REQUIRED)
+        return
+    if path.suffix.lower() != ".parquet":
+        raise DataError(f"{path}: ranks are read from .parquet, {', '.join(DIALECTS)} files")
     with pa.OSFile(os.fsencode(path)) as file:
         table = read_checked(file, path)
     check_columns(path, table.column_names, REQUIRED)

@@ -106,18 +106,14 @@ def unique_names(paths: Sequence[Path]) -> list[str]:
     parts = [Path(readable(str(path.resolve()))).parts for path in paths]
     names = []
     for own in parts:
-        depth = 1
-        others = [other for other in parts if other != own]
+        others, depth = [other for other in parts if other != own], 1
         while depth < len(own) and any(other[-depth:] == own[-depth:] for other in others):
             depth += 1
         names.append("/".join(own[-depth:]))
-    counts = {name: names.count(name) for name in names}
-    seen: dict[str, int] = {}
-    for i, name in enumerate(names):
-        if counts[name] > 1:
-            seen[name] = seen.get(name, 0) + 1
-            names[i] = f"{name} ({seen[name]})"
-    return names
+    return [
+        name if names.count(name) == 1 else f"{name} ({names[: i + 1].count(name)})"
+        for i, name in enumerate(names)
+    ]
 
 
 def isolated(name: str) -> str:
