@@ -23,8 +23,8 @@ from dglkgmix.prediction.facts import (
     Fact,
     Triple,
     fact_row,
+    is_trained,
     judge_facts,
-    trained_names,
     untrained,
 )
 from dglkgmix.prediction.relations import new_facts
@@ -58,8 +58,7 @@ class Query:
     @property
     def given(self) -> dict[str, str]:
         """The names that are given, by role."""
-        roles = {"head": self.head, "relation": self.relation, "tail": self.tail}
-        return {role: name for role, name in roles.items() if name is not None}
+        return {role: name for role, name in vars(self).items() if name is not None}
 
     @property
     def asked(self) -> str:
@@ -145,7 +144,6 @@ class Predictor:
         self.kg, self.scorer, self.listed, self.explainer = kg, scorer, listed, explainer
         self.candidates, self._functional = candidates or Candidates.of(kg), functional(kg)
         self.bins = bins or DegreeBins()
-        self._trained = trained_names(kg)
 
     @classmethod
     def of(cls, run: Run, bins: DegreeBins | None = None, *, explain: bool = False) -> Predictor:
@@ -183,7 +181,7 @@ class Predictor:
         warnings = []
         for role, name in query.given.items():
             names = kg.relations if role == "relation" else kg.entities
-            warnings += untrained(names, self._trained[names.kind], names.id(name))
+            warnings += untrained(kg, names, names.id(name))
         is_functional = asked != "relation" and bool(self._functional[pair[1]])
         if is_functional and choices.known.any():
             warnings.append(
@@ -208,7 +206,7 @@ class Predictor:
                     degree=degree,
                     bin=self.bins.names[int(self.bins.assign(degree))],
                     known=bool(choices.known[i]),
-                    trained=bool(self._trained[choices.names.kind][i]),
+                    trained=is_trained(kg, choices.names, i),
                     why=why,
                 )
             )
