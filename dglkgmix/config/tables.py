@@ -285,7 +285,7 @@ class TrainingConfig(Generic[Open]):
     n3: float | Open = option(
         "auto",
         "N3 penalty on a batch's vectors, per positive.",
-        auto=f"0; {_BASE}: 0.02 or 0.05, {_SIZE}",
+        auto=f"0; {_BASE}: 0.005, 0.02 or 0.05, {_SIZE}",
         bounds=AT_LEAST_0,
     )
     l2: float = option(0.0, "L2 penalty on them.", bounds=AT_LEAST_0)
