@@ -105,7 +105,7 @@ class RGCNLayer(nn.Module):
 
         ``hidden`` edges pass nothing and do not count in the degree.
         """
-        means = hood.means(features, hidden)  # (Q, De)
+        means, _ = hood.means(features, hidden)  # (Q, De)
         own: Tensor = self.self_loop(features[: hood.num_targets])
         return own + self.matrices.messages(means, hood)
 

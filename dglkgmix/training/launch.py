@@ -86,7 +86,9 @@ def train(
     config = merge(config, {"model": model, "strategy": chosen}, where="train")
     checked = settled(kg, config)
     check_memory(checked, kg, torch.device(checked.runtime.device), processes)
-    if (start := read_start(checked, kg)) is not None:  # Refused before anything is written.
+    with torch.device("meta"):  # Refused before anything is written.
+        LinkPredictor.build(checked.model, kg)
+    if (start := read_start(checked, kg)) is not None:
         if Path(start.where).resolve() == Path(out).resolve():
             raise ConfigError(
                 f"{out}: the training starts from this run and would replace it: choose another "

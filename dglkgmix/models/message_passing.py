@@ -1,0 +1,149 @@
+"""What encoders of message passing share: the graph, hidden edges, sampled neighbours, layers."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from functools import cached_property
+from typing import TYPE_CHECKING, Literal
+
+import torch
+from torch import Tensor, nn
+
+from dglkgmix.config import ModelConfig
+from dglkgmix.kernels.dropout import Dropout
+from dglkgmix.models.encoder import Encoder, Vectors
+from dglkgmix.models.neighbour_sampling import NeighbourSampler
+from dglkgmix.models.neighbourhood import Neighbourhood, thinned, with_reciprocals
+
+if TYPE_CHECKING:
+    from dglkgmix.kg.graph import KnowledgeGraph
+
+
+# Activations that the gradient needs, in and out of each layer.
+_LAYER_COPIES = 6
+
+
+class MessagePassing(Encoder):
+    """Layers that pass messages along the training edges, reciprocal ones included.
+
+    The embedding tables x and z are the input. A layer turns x into x + s f(x), and z, where it
+    transforms relations, into z + s g(z), with the residual weight s; without one into f(x) and
+    g(z), as the papers have it. Layers after the first take relu(x). A subclass fills ``layers``.
+
+    Args:
+        kg: the graph; its training edges carry the messages.
+        entity_dim, relation_dim: De and Dr.
+        residual: s, or "none".
+        encoder_dropout: on the input of f.
+        edge_dropout: probability with which each edge of a training batch is hidden, together
+            with its reciprocal.
+        fanout: in-edges drawn for each node and layer in training; 0 takes all. Eval mode always
+            takes all.
+    """
+
+    passes_whole_graph = True
+
+    @classmethod
+    def vectors_held(cls, options: ModelConfig, kg: KnowledgeGraph) -> int:
+        """Of all entities and relations' messages, in each layer."""
+        return _LAYER_COPIES * options.layers * (kg.num_entities + len(kg.train_index.heads))
+
+    def __init__(
+        self,
+        kg: KnowledgeGraph,
+        entity_dim: int,
+        relation_dim: int,
+        *,
+        residual: float | Literal["none"],
+        encoder_dropout: float,
+        edge_dropout: float,
+        fanout: int,
+    ) -> None:
+        super().__init__(kg.num_entities, kg.num_query_relations, entity_dim, relation_dim)
+        self.messages = _Shared(kg)
+        self.residual = residual
+        self.edge_dropout = edge_dropout
+        self.fanout = fanout
+        self.dropout = Dropout(encoder_dropout)
+        self.layers = nn.ModuleList()
+
+    @abstractmethod
+    def _layer(
+        self,
+        layer: nn.Module,
+        features: Tensor,
+        relations: Tensor,
+        hood: Neighbourhood,
+        hidden: Tensor | None,
+    ) -> tuple[Tensor, Tensor | None]:
+        """f(x) (T, De) and g(z) (2R, Dr) of features (S, De) and relations; None leaves them."""
+
+    def encode(
+        self,
+        hidden_edges: Tensor | None = None,
+        nodes: Tensor | None = None,
+        generator: torch.Generator | None = None,
+    ) -> Vectors:
+        """Pass the messages; see :meth:`Encoder.encode`.
+
+        Samples only in training with a fanout; without ``nodes`` then around all entities. Works
+        in the precision of the tables, also under autocast.
+        """
+        hidden = self._hidden(hidden_edges, generator)
+        with torch.autocast(self.entity_table.device.type, enabled=False):
+            if self.training and self.fanout > 0:
+                return self._encode_sampled(hidden, nodes, generator)
+            hoods = [self.messages.full] * len(self.layers)
+            return Vectors(*self._pass(self.entity_table, hoods, hidden))
+
+    def _hidden(self, edges: Tensor | None, generator: torch.Generator | None) -> Tensor | None:
+        if edges is None or not self.training or self.edge_dropout == 0 or len(edges) == 0:
+            return None
+        both = with_reciprocals(edges, self.messages.graph.num_edges)
+        return thinned(both, self.edge_dropout, generator)
+
+    def _encode_sampled(
+        self, hidden: Tensor | None, nodes: Tensor | None, generator: torch.Generator | None
+    ) -> Vectors:
+        entities = len(self.entity_table)
+        wanted = torch.arange(entities) if nodes is None else torch.unique(nodes.cpu())
+        seed = int(torch.randint(2**31 - 1, (), generator=generator))
+        sampler = NeighbourSampler(self.messages.graph, self.fanout, len(self.layers))
+        sources, hoods = sampler.draw(wanted, None if hidden is None else hidden.cpu(), seed)
+        device = self.entity_table.device
+        features = self.entity_table.index_select(0, sources.to(device))
+        encoded = self._pass(features, hoods, None)  # (T, De), (2R, Dr)
+        if nodes is None:
+            return Vectors(*encoded)
+        position = torch.full((entities,), -1).index_copy_(0, wanted, torch.arange(len(wanted)))
+        return Vectors(*encoded, position.to(device))
+
+    def _pass(
+        self, features: Tensor, hoods: list[Neighbourhood], hidden: Tensor | None
+    ) -> tuple[Tensor, Tensor]:
+        relations = self.relation_table
+        for depth, (layer, hood) in enumerate(zip(self.layers, hoods, strict=True)):
+            given = self.dropout(torch.relu(features) if depth else features)
+            made, transformed = self._layer(layer, given, relations, hood, hidden)
+            features = self._joined(features[: hood.num_targets], made)
+            if transformed is not None:
+                relations = self._joined(relations, transformed)
+        return features, relations
+
+    def _joined(self, old: Tensor, new: Tensor) -> Tensor:
+        return new if self.residual == "none" else old + self.residual * new
+
+
+class _Shared:
+    """The graph and its full neighbourhood, which copies of a model share."""
+
+    def __init__(self, kg: KnowledgeGraph) -> None:
+        self.graph = kg
+
+    @cached_property
+    def full(self) -> Neighbourhood:
+        """Made when it is first needed: a model that is only checked needs none."""
+        return Neighbourhood.full(self.graph)
+
+    def __deepcopy__(self, memo: dict[int, object]) -> _Shared:
+        return self
