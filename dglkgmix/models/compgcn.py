@@ -54,7 +54,7 @@ class CompGCN(MessagePassing):
         *,
         layers: int = 1,
         composition: Literal["subtract", "multiply", "correlate"] = "multiply",
-        residual: float | Literal["none"] = 0.1,
+        residual: float | Literal["none"] = 0.05,
         encoder_dropout: float = 0.0,
         edge_dropout: float = 1.0,
         fanout: int = 0,
@@ -69,12 +69,15 @@ class CompGCN(MessagePassing):
             kg,
             entity_dim,
             relation_dim,
+            layers=[
+                CompGCNLayer(composition, entity_dim, self_loop=residual == "none")
+                for _ in range(layers)
+            ],
             residual=residual,
             encoder_dropout=encoder_dropout,
             edge_dropout=edge_dropout,
             fanout=fanout,
         )
-        self.layers.extend(CompGCNLayer(composition, entity_dim) for _ in range(layers))
 
     def _layer(
         self,
@@ -92,16 +95,23 @@ class CompGCNLayer(nn.Module):
     """h'_v = φ(h_v, z_loop) W_loop + b + Σ_λ mean_{(u, r, v) in λ} φ(h_u, z_r) W_λ; z'_r = z_r W_z.
 
     λ is one of the two directions, the original relations and their reciprocals; φ is a - b, a b
-    or circular correlation.
+    or circular correlation. Without ``self_loop`` h'_v is the sum over λ alone, and z' = z.
     """
 
-    def __init__(self, composition: Literal["subtract", "multiply", "correlate"], dim: int) -> None:
+    def __init__(
+        self,
+        composition: Literal["subtract", "multiply", "correlate"],
+        dim: int,
+        *,
+        self_loop: bool = True,
+    ) -> None:
         super().__init__()
         self.compose = COMPOSITIONS[composition]
-        self.loop = nn.Parameter(torch.randn(dim))
         self.directions = nn.Linear(2 * dim, dim, bias=False)
-        self.self_loop = nn.Linear(dim, dim)
-        self.to_relations = nn.Linear(dim, dim, bias=False)
+        self.self_loop = nn.Linear(dim, dim) if self_loop else None
+        if self_loop:
+            self.loop = nn.Parameter(torch.randn(dim))
+            self.to_relations = nn.Linear(dim, dim, bias=False)
 
     def forward(
         self, features: Tensor, relations: Tensor, hood: Neighbourhood, hidden: Tensor | None
@@ -117,6 +127,8 @@ class CompGCNLayer(nn.Module):
         weights = degrees.to(means.dtype).unsqueeze(1)
         total = hood.directions.sum(messages * weights)  # (2T, De)
         total = total / hood.directions.sum(weights).clamp(min=1)
+        passed: Tensor = self.directions(torch.cat(total.chunk(2), 1))
+        if self.self_loop is None:
+            return passed, relations
         own = self.compose(features[: hood.num_targets], self.loop)
-        passed = self.directions(torch.cat(total.chunk(2), 1))
         return self.self_loop(own) + passed, self.to_relations(relations)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Iterable
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
@@ -26,15 +27,16 @@ _LAYER_COPIES = 6
 class MessagePassing(Encoder):
     """Layers that pass messages along the training edges, reciprocal ones included.
 
-    The embedding tables x and z are the input. A layer turns x into x + s f(x), and z, where it
-    transforms relations, into z + s g(z), with the residual weight s; without one into f(x) and
-    g(z), as the papers have it. Layers after the first take relu(x). A subclass fills ``layers``.
+    The embedding tables are the input. A layer turns entities x into x + s m(x), with messages m(x)
+    and the residual weight s, and leaves relations alone; without a residual weight it is as its
+    paper has it. Layers after the first take relu(x).
 
     Args:
         kg: the graph; its training edges carry the messages.
         entity_dim, relation_dim: De and Dr.
+        layers: see :meth:`_layer`.
         residual: s, or "none".
-        encoder_dropout: on the input of f.
+        encoder_dropout: on what messages are made of, and on x where there is no residual weight.
         edge_dropout: probability with which each edge of a training batch is hidden, together
             with its reciprocal.
         fanout: in-edges drawn for each node and layer in training; 0 takes all. Eval mode always
@@ -54,6 +56,7 @@ class MessagePassing(Encoder):
         entity_dim: int,
         relation_dim: int,
         *,
+        layers: Iterable[nn.Module],
         residual: float | Literal["none"],
         encoder_dropout: float,
         edge_dropout: float,
@@ -65,7 +68,7 @@ class MessagePassing(Encoder):
         self.edge_dropout = edge_dropout
         self.fanout = fanout
         self.dropout = Dropout(encoder_dropout)
-        self.layers = nn.ModuleList()
+        self.layers = nn.ModuleList(layers)
 
     @abstractmethod
     def _layer(
@@ -75,8 +78,11 @@ class MessagePassing(Encoder):
         relations: Tensor,
         hood: Neighbourhood,
         hidden: Tensor | None,
-    ) -> tuple[Tensor, Tensor | None]:
-        """f(x) (T, De) and g(z) (2R, Dr) of features (S, De) and relations; None leaves them."""
+    ) -> tuple[Tensor, Tensor]:
+        """What ``layer`` makes of features (S, De) and relations (2R, Dr): (T, De) and (2R, Dr).
+
+        With a residual weight the former are the messages alone.
+        """
 
     def encode(
         self,
@@ -121,17 +127,14 @@ class MessagePassing(Encoder):
     def _pass(
         self, features: Tensor, hoods: list[Neighbourhood], hidden: Tensor | None
     ) -> tuple[Tensor, Tensor]:
-        relations = self.relation_table
+        relations: Tensor = self.relation_table
         for depth, (layer, hood) in enumerate(zip(self.layers, hoods, strict=True)):
             given = self.dropout(torch.relu(features) if depth else features)
-            made, transformed = self._layer(layer, given, relations, hood, hidden)
-            features = self._joined(features[: hood.num_targets], made)
-            if transformed is not None:
-                relations = self._joined(relations, transformed)
+            made, relations = self._layer(layer, given, relations, hood, hidden)
+            if self.residual != "none":
+                made = features[: hood.num_targets] + self.residual * made
+            features = made
         return features, relations
-
-    def _joined(self, old: Tensor, new: Tensor) -> Tensor:
-        return new if self.residual == "none" else old + self.residual * new
 
 
 class _Shared:

@@ -40,24 +40,23 @@ class RGCN(MessagePassing):
         layers: int = 1,
         decomposition: Literal["basis", "block"] = "basis",
         bases: int = 30,
-        residual: float | Literal["none"] = 0.1,
+        residual: float | Literal["none"] = 0.05,
         encoder_dropout: float = 0.0,
         edge_dropout: float = 1.0,
         fanout: int = 0,
     ) -> None:
+        kind = {"basis": BasisMatrices, "block": BlockMatrices}[decomposition]
+        matrices = (kind(kg.num_query_relations, entity_dim, bases) for _ in range(layers))
         super().__init__(
             kg,
             entity_dim,
             relation_dim,
+            layers=[RGCNLayer(m, entity_dim, self_loop=residual == "none") for m in matrices],
             residual=residual,
             encoder_dropout=encoder_dropout,
             edge_dropout=edge_dropout,
             fanout=fanout,
         )
-        kind = {"basis": BasisMatrices, "block": BlockMatrices}[decomposition]
-        for _ in range(layers):
-            matrices = kind(kg.num_query_relations, entity_dim, bases)
-            self.layers.append(RGCNLayer(matrices, entity_dim))
 
     @property
     def by_relation(self) -> tuple[str, ...]:  # type: ignore[override]
@@ -73,5 +72,5 @@ class RGCN(MessagePassing):
         relations: Tensor,
         hood: Neighbourhood,
         hidden: Tensor | None,
-    ) -> tuple[Tensor, None]:
-        return layer(features, hood, hidden), None
+    ) -> tuple[Tensor, Tensor]:
+        return layer(features, hood, hidden), relations
