@@ -54,7 +54,7 @@ class CompGCN(MessagePassing):
         *,
         layers: int = 1,
         composition: Literal["subtract", "multiply", "correlate"] = "multiply",
-        residual: float | Literal["none"] = 0.05,
+        residual: float | Literal["none"] = 0.15,
         encoder_dropout: float = 0.0,
         edge_dropout: float = 1.0,
         fanout: int = 0,
@@ -78,17 +78,6 @@ class CompGCN(MessagePassing):
             edge_dropout=edge_dropout,
             fanout=fanout,
         )
-
-    def _layer(
-        self,
-        layer: nn.Module,
-        features: Tensor,
-        relations: Tensor,
-        hood: Neighbourhood,
-        hidden: Tensor | None,
-    ) -> tuple[Tensor, Tensor]:
-        encoded: tuple[Tensor, Tensor] = layer(features, relations, hood, hidden)
-        return encoded
 
 
 class CompGCNLayer(nn.Module):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Iterable
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal
@@ -34,7 +33,9 @@ class MessagePassing(Encoder):
     Args:
         kg: the graph; its training edges carry the messages.
         entity_dim, relation_dim: De and Dr.
-        layers: see :meth:`_layer`.
+        layers: modules that make of features (S, De), relations (2R, Dr), a :class:`Neighbourhood`
+            and hidden edges the features (T, De) and relations of the next layer; with a residual
+            weight the messages m(x) in place of features.
         residual: s, or "none".
         encoder_dropout: on what messages are made of, and on x where there is no residual weight.
         edge_dropout: probability with which each edge of a training batch is hidden, together
@@ -69,20 +70,6 @@ class MessagePassing(Encoder):
         self.fanout = fanout
         self.dropout = Dropout(encoder_dropout)
         self.layers = nn.ModuleList(layers)
-
-    @abstractmethod
-    def _layer(
-        self,
-        layer: nn.Module,
-        features: Tensor,
-        relations: Tensor,
-        hood: Neighbourhood,
-        hidden: Tensor | None,
-    ) -> tuple[Tensor, Tensor]:
-        """What ``layer`` makes of features (S, De) and relations (2R, Dr): (T, De) and (2R, Dr).
-
-        With a residual weight the former are the messages alone.
-        """
 
     def encode(
         self,
@@ -130,7 +117,7 @@ class MessagePassing(Encoder):
         relations: Tensor = self.relation_table
         for depth, (layer, hood) in enumerate(zip(self.layers, hoods, strict=True)):
             given = self.dropout(torch.relu(features) if depth else features)
-            made, relations = self._layer(layer, given, relations, hood, hidden)
+            made, relations = layer(given, relations, hood, hidden)
             if self.residual != "none":
                 made = features[: hood.num_targets] + self.residual * made
             features = made

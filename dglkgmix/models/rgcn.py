@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-from torch import Tensor, nn
-
 from dglkgmix.models.message_passing import MessagePassing
-from dglkgmix.models.neighbourhood import Neighbourhood
 from dglkgmix.models.rgcn_layer import BasisMatrices, BlockMatrices, RGCNLayer
 
 if TYPE_CHECKING:
@@ -40,7 +37,7 @@ class RGCN(MessagePassing):
         layers: int = 1,
         decomposition: Literal["basis", "block"] = "basis",
         bases: int = 30,
-        residual: float | Literal["none"] = 0.05,
+        residual: float | Literal["none"] = 0.15,
         encoder_dropout: float = 0.0,
         edge_dropout: float = 1.0,
         fanout: int = 0,
@@ -64,13 +61,3 @@ class RGCN(MessagePassing):
         own = ("matrices.coefficients", "matrices.blocks")
         found = [name for name, _ in self.named_parameters() if name.endswith(own)]
         return ("relation_table", *found)
-
-    def _layer(
-        self,
-        layer: nn.Module,
-        features: Tensor,
-        relations: Tensor,
-        hood: Neighbourhood,
-        hidden: Tensor | None,
-    ) -> tuple[Tensor, Tensor]:
-        return layer(features, hood, hidden), relations

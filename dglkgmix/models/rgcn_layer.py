@@ -103,17 +103,18 @@ class RGCNLayer(nn.Module):
         self.self_loop = nn.Linear(dim, dim) if self_loop else None
         self.reset_parameters()
 
-    def forward(self, features: Tensor, hood: Neighbourhood, hidden: Tensor | None) -> Tensor:
-        """Features (S, De) of the sources to features (T, De) of the targets.
+    def forward(
+        self, features: Tensor, relations: Tensor, hood: Neighbourhood, hidden: Tensor | None
+    ) -> tuple[Tensor, Tensor]:
+        """Features (S, De) of the sources to features (T, De) of the targets; relations stay.
 
         ``hidden`` edges pass nothing and do not count in the degree.
         """
         means, _ = hood.means(features, hidden)  # (Q, De)
         messages = self.matrices.messages(means, hood)
         if self.self_loop is None:
-            return messages
-        own: Tensor = self.self_loop(features[: hood.num_targets])
-        return own + messages
+            return messages, relations
+        return self.self_loop(features[: hood.num_targets]) + messages, relations
 
     def reset_parameters(self) -> None:
         """Draw everything afresh."""

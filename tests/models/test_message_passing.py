@@ -110,7 +110,7 @@ def test_an_entity_without_edges_and_a_relation_without_training_triples(kind):
 def test_a_layer_adds_its_messages_to_the_table(kind):
     made = encoder(kind, layers=1, residual=0.25)
     vectors = made.encode()
-    messages = made._layer(made.layers[0], made.entity_table, made.relation_table, FULL, None)[0]
+    messages = made.layers[0](made.entity_table, made.relation_table, FULL, None)[0]
     assert messages.abs().max() > 0.1
     torch.testing.assert_close(vectors.entities, made.entity_table + 0.25 * messages)
     assert vectors.relations is made.relation_table
@@ -121,9 +121,9 @@ def test_a_layer_adds_its_messages_to_the_table(kind):
 def test_layers_after_the_first_take_what_is_above_0(kind, residual):
     made = encoder(kind, residual=residual)
     x, z = made.entity_table, made.relation_table
-    first, z = made._layer(made.layers[0], x, z, FULL, None)
+    first, z = made.layers[0](x, z, FULL, None)
     x = first if residual == "none" else x + 0.5 * first
-    second, z = made._layer(made.layers[1], x.relu(), z, FULL, None)
+    second, z = made.layers[1](x.relu(), z, FULL, None)
     expected = second if residual == "none" else x + 0.5 * second
     vectors = made.encode()
     torch.testing.assert_close((vectors.entities, vectors.relations), (expected, z))
