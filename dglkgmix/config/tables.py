@@ -189,7 +189,7 @@ class ModelConfig(Chooser, Generic[Open]):
         "multiply", "CompGCN: how a neighbour and its relation become a message.", of="encoder"
     )
     residual: float | Literal["none"] = option(
-        0.15,
+        0.05,
         f"{_GCN}s of x + s m(x), a vector and its messages; none: W x + m(x), as in the papers.",
         bounds=ABOVE_0,
         of="encoder",

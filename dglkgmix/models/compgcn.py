@@ -54,7 +54,7 @@ class CompGCN(MessagePassing):
         *,
         layers: int = 1,
         composition: Literal["subtract", "multiply", "correlate"] = "multiply",
-        residual: float | Literal["none"] = 0.15,
+        residual: float | Literal["none"] = 0.05,
         encoder_dropout: float = 0.0,
         edge_dropout: float = 1.0,
         fanout: int = 0,

@@ -37,7 +37,7 @@ class RGCN(MessagePassing):
         layers: int = 1,
         decomposition: Literal["basis", "block"] = "basis",
         bases: int = 30,
-        residual: float | Literal["none"] = 0.15,
+        residual: float | Literal["none"] = 0.05,
         encoder_dropout: float = 0.0,
         edge_dropout: float = 1.0,
         fanout: int = 0,
