@@ -130,7 +130,7 @@ def test_a_spectator_needs_a_run_to_open(tmp_path):
         Spectator.open(tmp_path / "none")
 
 
-def test_settings_older_than_the_residual_weight_have_none(tmp_path: Path) -> None:
+def test_settings_older_than_the_residual_weight_have_none(tmp_path):
     with RunFolder.create(tmp_path / "run") as folder:
         folder.write("config.toml", b'[model]\nencoder = "rgcn"\n')
         assert read_config(folder).model.residual == "none"
