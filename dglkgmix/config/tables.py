@@ -188,6 +188,7 @@ class ModelConfig(Chooser, Generic[Open]):
     composition: Literal["subtract", "multiply", "correlate"] = option(
         "multiply", "CompGCN: how a neighbour and its relation become a message.", of="encoder"
     )
+    # Validation MRR on CoDEx-S: .365 with 0.05, .345 with 1, .339 with none, .361 without encoder.
     residual: float | Literal["none"] = option(
         0.05,
         f"{_GCN}s of x + s m(x), a vector and its messages; none: W x + m(x), as in the papers.",
