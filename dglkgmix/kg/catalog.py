@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
-from dglkgmix import datasets
 from dglkgmix.config.toml import parse
+from dglkgmix.datasets import path as packaged
 from dglkgmix.errors import DataError, StorageError, UnknownNameError
 from dglkgmix.files import write_atomic
 from dglkgmix.kg import SPLITS
@@ -60,7 +60,7 @@ class Entry:
 
 @cache
 def _entries() -> Mapping[str, Entry]:
-    text = datasets.path("catalog.toml").read_text(encoding="utf-8")
+    text = packaged("catalog.toml").read_text(encoding="utf-8")
     return {name: Entry(name=name, **facts) for name, facts in parse(text, "catalog.toml").items()}
 
 
@@ -106,7 +106,7 @@ def cache_folder() -> Path:
 
 def folder_of(data: Entry) -> Path:
     """The folder with the data set's files, there or not yet."""
-    return datasets.path(data.name) if data.bundled else cache_folder() / data.name
+    return packaged(data.name) if data.bundled else cache_folder() / data.name
 
 
 def is_cached(data: Entry) -> bool:
