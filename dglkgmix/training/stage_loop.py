@@ -40,6 +40,9 @@ from dglkgmix.training.stage_state import StageState
 Batch = QueryBatch | TripleBatch
 # Batches whose losses are read from a GPU at once.
 _READ_TOGETHER = 32
+# Where nothing is clipped, the gradient's norm is a figure of the history alone, and costs a pass
+# over all gradients: it is taken of one batch in so many.
+_NORM_EVERY = 10
 
 
 class StageLoop:
@@ -104,7 +107,8 @@ class StageLoop:
         meter = EpochMeter(stage.name, epoch, work.lr, interval=interval)
         model.train()
         processes.reseed(derive(self._seed, "dropout", epoch))
-        for batch in self.draw(epoch):
+        norm = torch.zeros(())
+        for number, batch in enumerate(self.draw(epoch)):
             item = prepare(batch, self.strategy, training, self.kg.num_entities)
             item = count_together(item, processes)
             nodes = item.nodes() if model.encoder.fanout else None
@@ -116,7 +120,8 @@ class StageLoop:
             work.optimizer.zero_grad(set_to_none=True)
             terms.loss.backward()  # type: ignore[no-untyped-call]
             terms = add_up(terms, model, processes)
-            norm = clip_gradients(model.parameters(), training.clip)
+            if training.clip or number % _NORM_EVERY == 0:
+                norm = clip_gradients(model.parameters(), training.clip)
             work.optimizer.step()
             meter.add(terms, norm)
             self._progress.batch(terms.positives + terms.synthetic_samples)
