@@ -31,20 +31,22 @@ COLUMNS = ("graph", "way", "mixup", "rivals", "epoch_seconds", "to_standard", "t
 class Way:
     """A regime, and the draws of mixup; None for the standard strategy.
 
-    With ``rivals`` it is ComplEx with softmax, else ConvE.
+    ``batches`` are trained on as one. With ``rivals`` it is ComplEx with softmax, else ConvE.
     """
 
     name: str
     regime: str
     draws: int | Literal["all"] | None
     by_query: bool = False
+    batches: int = 1
     rivals: int | Literal["all"] | None = None
 
 
 WAYS = [
-    Way(name, regime, draws, by_query)
-    for name, regime, by_query in (
-        ("1-N", "1-n", False), ("1-K", "1-k", False), ("1-K by query", "1-k", True)
+    Way(name, regime, draws, by_query, batches)
+    for name, regime, by_query, batches in (
+        ("1-N", "1-n", False, 1), ("1-K", "1-k", False, 1), ("1-K by query", "1-k", True, 1),
+        ("1-K by query, batch 512", "1-k", True, 4),
     )
     for draws in (None, "all", 2, 1)
 ]  # fmt: skip
@@ -57,10 +59,11 @@ COMPLEX = {"loss": "ce", "optimizer": "adagrad", "lr": 0.1, "n3": 0.02}
 
 def steps(kg: Any, way: Way, batch: int) -> Steps:
     """A training of its own."""
+    size = batch * way.batches
     if way.rivals is None:
-        config = settings(regime=way.regime, batch=batch, group_queries=way.by_query)
+        config = settings(regime=way.regime, batch=size, group_queries=way.by_query)
     else:
-        config = settings("complex", batch=batch, dim=512, **COMPLEX)
+        config = settings("complex", batch=size, dim=512, **COMPLEX)
     if way.draws is not None:
         strategy = StrategyConfig(name="mixup", draws=way.draws, rivals=way.rivals or 512)
         config = dataclasses.replace(config, strategy=strategy)

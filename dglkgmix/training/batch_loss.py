@@ -108,7 +108,7 @@ class _Scorer:
             return self._against_all(query, positives, offsets=offsets, with_bias=True)
         ids = candidates(batch)
         scores = scores_of_candidates(
-            self.model, self.vectors, batch.of_positives(query), ids, with_bias=True
+            self.model, self.vectors, query, ids, batch.rows, with_bias=True
         )
         if isinstance(item.offsets, Tensor):
             scores = scores + item.offsets
