@@ -17,7 +17,7 @@ from dglkgmix.kernels.products import Gradients, Products
 from dglkgmix.kernels.table import Table
 
 # A gathered candidate costs, gradients included, at least as much as this many scores of a product
-# with all entities. Steps of ConvE by query, float32, d = 200, batch 512, one core: 60 ms against 66
+# with all entities. Steps of ConvE by query, float32, d = 200, batch 512: 60 ms against 66
 # with 54 scores for each candidate (CoDEx-M), 48 against 59 with 46 (FB15k-237). More on a GPU.
 _ADVANTAGE = 60
 _DEVICE_ADVANTAGE = 100
