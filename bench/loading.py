@@ -55,7 +55,7 @@ def measure(source: str) -> None:
         cpu_seconds[step] = round(time.process_time() - used - sum(cpu_seconds.values()), 2)
 
     from dglkgmix.kg.degrees import DegreeBins, degree_summary
-    from dglkgmix.kg.heterograph import edge_type
+    from dglkgmix.kg.dgl_edges import edge_type
     from dglkgmix.kg.sources import load
 
     lap("imports")

@@ -6,14 +6,17 @@ from collections.abc import Container, Mapping, Sequence
 from typing import Any
 
 EMPTY = "–"
+# Letters of a cell; a longer name would pad every row.
+WIDEST = 60
 
 
 def aligned(
     rows: Sequence[Sequence[str]], right: Container[int] | None = None, indent: str = "  "
 ) -> str:
     """Rows of equally many cells as lines; columns in ``right`` are flush right, by default all
-    but the first.
+    but the first. A cell of more than ``WIDEST`` letters ends in "…", unless it is the last.
     """
+    rows = [[*map(_cut, row[:-1]), row[-1]] for row in rows]
     flush = range(1, len(rows[0])) if right is None else right
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = []
@@ -24,6 +27,10 @@ def aligned(
         ]
         lines.append(indent + "  ".join(cells).rstrip())
     return "\n".join(lines)
+
+
+def _cut(cell: str) -> str:
+    return cell if len(cell) <= WIDEST else f"{cell[: WIDEST - 1]}…"
 
 
 def number(value: float | None, style: str = "{:.4f}") -> str:

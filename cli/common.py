@@ -1,4 +1,4 @@
-"""What the commands share: how a SOURCE is read, and how results leave on stdout."""
+"""What the commands share: options, how a SOURCE is read, and how results leave on stdout."""
 
 from __future__ import annotations
 
@@ -27,10 +27,46 @@ T = TypeVar("T")
 # Embeddings, overrides and isolates, which can show a text in another order than it has.
 BIDIRECTIONAL = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
 
+# Reading options by name, None for what was not given.
+source_options = flags(READING.values())
+json_option = click.option(
+    "--json", "as_json", is_flag=True, help="Print the result as JSON on stdout."
+)
+quiet_option = click.option("--quiet", is_flag=True, help="No progress on standard error.")
+bins_option = click.option(
+    "--bins", default="1,10,50", metavar="A,B,…", help="Edges of the degree bins."
+)
 
-def source_options(command: Callable[..., T]) -> Callable[..., T]:
-    """Adds the reading options; the command gets them by name, None for what was not given."""
-    return flags(READING.values())(command)
+
+class DownloadBar:
+    """Called with a file's name, the bytes so far and in all (None where unknown).
+
+    On a terminal it draws a bar for each file, elsewhere it says once what is being fetched.
+    """
+
+    def __init__(self) -> None:
+        self._name: str | None = None
+        self._bar: Any = None
+
+    def __call__(self, name: str, done: int, total: int | None) -> None:
+        """Shows how far the file has come."""
+        if name != self._name:
+            self._begin(name, total)
+        if self._bar is not None:
+            self._bar.update(done - self._bar.n)
+            if done == total:
+                self._bar.close()
+
+    def _begin(self, name: str, total: int | None) -> None:
+        if self._bar is not None:
+            self._bar.close()
+        self._name = name
+        if not sys.stderr.isatty():
+            click.echo(f"Fetching {name}", err=True)
+            return
+        from tqdm import tqdm
+
+        self._bar = tqdm(desc=name, total=total, unit="B", unit_scale=True, file=sys.stderr)
 
 
 def load_source(source: str | Path, **reading: Any) -> KnowledgeGraph:
@@ -40,7 +76,6 @@ def load_source(source: str | Path, **reading: Any) -> KnowledgeGraph:
         source: the command's SOURCE.
         **reading: options of ``[data]`` by flag or name; None leaves the default in force.
     """
-    from dglkgmix.cli.download_bar import DownloadBar
     from dglkgmix.kg.readers import ReadOptions
     from dglkgmix.kg.sources import load
 
@@ -50,39 +85,34 @@ def load_source(source: str | Path, **reading: Any) -> KnowledgeGraph:
     return load(source, options=ReadOptions(**given), progress=DownloadBar(), **split)
 
 
-def trust_option(command: Callable[..., T]) -> Callable[..., T]:
-    """Adds ``--trust``, which holds while the command runs."""
-
-    def hold(context: click.Context, parameter: click.Parameter, value: bool) -> None:
-        context.with_resource(trusting(value))
-
-    return click.option(
-        "--trust",
-        is_flag=True,
-        expose_value=False,
-        is_eager=True,
-        callback=hold,
-        help="Import the classes outside of dglkgmix that a run names.",
-    )(command)
+def _trust(context: click.Context, parameter: click.Parameter, value: bool) -> None:
+    context.with_resource(trusting(value))
 
 
-def metric_option(command: Callable[..., T]) -> Callable[..., T]:
-    """Adds ``--metric``, which holds while the command runs."""
+def _compute(context: click.Context, parameter: click.Parameter, value: tuple[str, ...]) -> None:
+    if value:
+        from dglkgmix.evaluation.metrics import further, metric_named
 
-    def hold(context: click.Context, parameter: click.Parameter, value: tuple[str, ...]) -> None:
-        if value:
-            from dglkgmix.evaluation.metrics import further, metric_named
+        context.with_resource(further(map(metric_named, value)))
 
-            context.with_resource(further(map(metric_named, value)))
 
-    return click.option(
-        "--metric",
-        multiple=True,
-        expose_value=False,
-        callback=hold,
-        metavar="MODULE:NAME",
-        help="Compute this metric of your own, too.",
-    )(command)
+# Both hold while the command runs, and give it no argument.
+trust_option = click.option(
+    "--trust",
+    is_flag=True,
+    expose_value=False,
+    is_eager=True,
+    callback=_trust,
+    help="Import the classes outside of dglkgmix that a run names.",
+)
+metric_option = click.option(
+    "--metric",
+    multiple=True,
+    expose_value=False,
+    callback=_compute,
+    metavar="MODULE:NAME",
+    help="Compute this metric of your own, too.",
+)
 
 
 def candidate_options(command: Callable[..., T]) -> Callable[..., T]:
@@ -145,13 +175,6 @@ def warn_of_alike(kg: KnowledgeGraph, source: str) -> None:
             f"{named} are alike but for case, space or Unicode form: "
             f"`dglkgmix data info {shlex.quote(source)}` shows which"
         )
-
-
-def json_option(command: Callable[..., T]) -> Callable[..., T]:
-    """Adds ``--json``; the command gets it as ``as_json``."""
-    return click.option(
-        "--json", "as_json", is_flag=True, help="Print the result as JSON on stdout."
-    )(command)
 
 
 def emit_json(value: object) -> None:

@@ -8,15 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from dglkgmix.cli import common
 from dglkgmix.cli.columns import EMPTY, aligned, number
-from dglkgmix.cli.common import (
-    emit_json,
-    json_option,
-    metric_option,
-    open_run,
-    printable,
-    trust_option,
-)
 from dglkgmix.cli.evaluate_page import bin_labels
 from dglkgmix.errors import ConfigError, DataError
 from dglkgmix.paths import path_of
@@ -26,18 +19,15 @@ if TYPE_CHECKING:
     from dglkgmix.kg.degrees import DegreeBins
 
 
-@click.command(
-    epilog="Example: dglkgmix compare runs/standard runs/mixup",
-    context_settings={"show_default": True},
-)
+@click.command(epilog="Example: dglkgmix compare runs/standard runs/mixup")
 @click.argument("runs", nargs=-1, required=True, metavar="RUN_A RUN_B [RUN]...")
 @click.option(
     "--split", type=click.Choice(["test", "valid"]), default="test", help="What to compare on."
 )
-@click.option("--bins", default="1,10,50", metavar="A,B,…", help="Edges of the degree bins.")
-@json_option
-@metric_option
-@trust_option
+@common.bins_option
+@common.json_option
+@common.metric_option
+@common.trust_option
 def compare(runs: tuple[str, ...], *, split: str, bins: str, as_json: bool) -> None:
     """Compare every further RUN with the first, the baseline, on the same triples.
 
@@ -60,7 +50,7 @@ def compare(runs: tuple[str, ...], *, split: str, bins: str, as_json: bool) -> N
         for run in runs[1:]
     ]
     if as_json:
-        emit_json(found)
+        common.emit_json(found)
         return
     seeds = {run: len(tables[run]) for run in runs}
     click.echo("\n\n".join(_page(baseline, entry, chosen, split, seeds) for entry in found))
@@ -73,9 +63,9 @@ def rank_tables(path: Path, split: str) -> list[RankTable]:
     if path.is_file():
         return [RankTable.from_bytes(path.read_bytes(), path)]
     if (path / "manifest.json").exists():
-        return [open_run(path).rank_table(split)]
+        return [common.open_run(path).rank_table(split)]
     inner = sorted(file.parent for file in path.glob("*/manifest.json"))
-    runs = [open_run(folder) for folder in inner or [path]]
+    runs = [common.open_run(folder) for folder in inner or [path]]
     settings = [
         (c.model, c.training, c.strategy, c.pretrain, c.swa) for c in (run.config for run in runs)
     ]
@@ -101,7 +91,7 @@ def _page(
     run = entry["run"]
     triples = entry["overall"]["mrr"]["triples"]
     named = [
-        printable(name) + (f" ({seeds[name]} seeds)" if seeds[name] > 1 else "")
+        common.printable(name) + (f" ({seeds[name]} seeds)" if seeds[name] > 1 else "")
         for name in (run, baseline)
     ]
     title = f"{' against '.join(named)}: {split} split, {triples:,} distinct triples"

@@ -8,8 +8,8 @@ from typing import Any
 
 import click
 
+from dglkgmix.cli import common
 from dglkgmix.cli.columns import aligned
-from dglkgmix.cli.common import emit_json, json_option, load_source, printable, source_options
 from dglkgmix.cli.outputs import OUT, overwrite_option
 
 
@@ -19,7 +19,7 @@ def data() -> None:
 
 
 @data.command("list", epilog="Example: dglkgmix data list --json")
-@json_option
+@common.json_option
 def list_(as_json: bool) -> None:
     """List the data sets that commands know by name."""
     from dglkgmix.kg import catalog
@@ -31,7 +31,7 @@ def list_(as_json: bool) -> None:
         for entry in entries
     ]
     if as_json:
-        emit_json(rows)
+        common.emit_json(rows)
         return
     lines = [["name", "entities", "relations", "train", "valid", "test", "", "about"]]
     for row in rows:
@@ -47,18 +47,17 @@ def fetch(name: str) -> None:
 
     Data sets are kept in the folder that DGLKGMIX_DATA names, else in the user's cache folder.
     """
-    from dglkgmix.cli.download_bar import DownloadBar
     from dglkgmix.kg import catalog
 
-    click.echo(str(catalog.fetch(name, progress=DownloadBar())))
+    click.echo(str(catalog.fetch(name, progress=common.DownloadBar())))
 
 
 @data.command(
     epilog="Example: dglkgmix data info triples.csv --header --columns subject,verb,object"
 )
 @click.argument("source")
-@source_options
-@json_option
+@common.source_options
+@common.json_option
 def info(source: str, as_json: bool, **reading: Any) -> None:
     """Count what SOURCE holds, and what may go wrong with it.
 
@@ -67,7 +66,7 @@ def info(source: str, as_json: bool, **reading: Any) -> None:
     from dglkgmix.kg.mirrors import inverse_pairs
     from dglkgmix.kg.statistics import relation_rows
 
-    kg = load_source(source, **reading)
+    kg = common.load_source(source, **reading)
     summary, relations = kg.summary(), relation_rows(kg)
     alike = {"entities": kg.entities.alike(), "relations": kg.relations.alike()}
     pairs = inverse_pairs(kg)
@@ -78,19 +77,19 @@ def info(source: str, as_json: bool, **reading: Any) -> None:
     if as_json:
         shown = {kind: groups[:_EXAMPLES] for kind, groups in alike.items()}
         further = {"alike": shown, "relation_rows": relations, "inverse_relations": inverses}
-        emit_json(summary | further)
+        common.emit_json(summary | further)
         return
     counts = [
         aligned([[label, f"{summary[key]:,}"] for key, label in labels.items()])
         for labels in (_SIZES, _WARNINGS)
     ]
-    parts = [printable(source), *counts, *_alike_lines(alike), _relation_table(relations)]
+    parts = [common.printable(source), *counts, *_alike_lines(alike), _relation_table(relations)]
     if pairs:
         head = ["relation", "inverse", "triples with their reverse"]
         rows = [
             [
-                printable(kg.relations[p.relation]),
-                printable(kg.relations[p.inverse]),
+                common.printable(kg.relations[p.relation]),
+                common.printable(kg.relations[p.inverse]),
                 f"{p.share:.0%}",
             ]
             for p in pairs
@@ -109,7 +108,7 @@ def info(source: str, as_json: bool, **reading: Any) -> None:
     help="What to write. [default: by OUT's ending: .parquet, .dgl or .bin, else tsv]",
 )
 @overwrite_option("files of an earlier conversion")
-@source_options
+@common.source_options
 def convert(source: str, out: Path, target: str | None, overwrite: bool, **reading: Any) -> None:
     """Write SOURCE to OUT in another format, splits and names unchanged.
 
@@ -118,9 +117,9 @@ def convert(source: str, out: Path, target: str | None, overwrite: bool, **readi
     """
     from dglkgmix.kg.writers import target_of, write
 
-    kg = load_source(source, **reading)
+    kg = common.load_source(source, **reading)
     for path in write(kg, out, target or target_of(out), overwrite=overwrite):
-        click.echo(printable(str(path)))
+        click.echo(common.printable(str(path)))
 
 
 _SIZES = {
@@ -157,7 +156,8 @@ def _alike_lines(alike: Mapping[str, list[list[str]]]) -> Iterator[str]:
     for kind, groups in alike.items():
         if groups:
             lines = [
-                "  " + printable(", ".join(shown_apart(group))) for group in groups[:_EXAMPLES]
+                "  " + common.printable(", ".join(shown_apart(group)))
+                for group in groups[:_EXAMPLES]
             ]
             further = ["  …"] if len(groups) > _EXAMPLES else []
             yield "\n".join(
@@ -172,7 +172,7 @@ def _alike_lines(alike: Mapping[str, list[list[str]]]) -> Iterator[str]:
 def _relation_table(rows: list[dict[str, Any]]) -> str:
     table = [["relation", "train", "valid", "test", ""]]
     for row in rows[:_RELATIONS]:
-        name = printable(row["name"]).replace("\n", "\\n")
+        name = common.one_line(row["name"])
         marks = [key.replace("_", " ") for key in ("functional", "inverse_functional") if row[key]]
         counts = (f"{row[split]:,}" for split in ("train", "valid", "test"))
         table.append([name, *counts, ", ".join(marks)])

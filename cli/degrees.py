@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from dglkgmix.cli import common
 from dglkgmix.cli.columns import aligned, share
-from dglkgmix.cli.common import emit_json, json_option, load_source, printable, source_options
 from dglkgmix.cli.outputs import OUT_FILE, check_new, overwrite_option
 
 if TYPE_CHECKING:
@@ -16,10 +16,7 @@ if TYPE_CHECKING:
     from dglkgmix.kg.graph import KnowledgeGraph
 
 
-@click.command(
-    epilog="Example: dglkgmix degrees fb15k-237 --threshold 5 --plot degrees.png",
-    context_settings={"show_default": True},
-)
+@click.command(epilog="Example: dglkgmix degrees fb15k-237 --threshold 5 --plot degrees.png")
 @click.argument("source")
 @click.option("--threshold", type=click.IntRange(min=0), default=5, help="Mix triples below it.")
 @click.option(
@@ -31,7 +28,7 @@ if TYPE_CHECKING:
     default="any",
     help="any: all other triples with the same tail; strict: those with another head and relation.",
 )
-@click.option("--bins", default="1,10,50", metavar="A,B,C", help="Edges of the degree bins.")
+@common.bins_option
 @click.option(
     "--plot",
     type=OUT_FILE,
@@ -39,8 +36,8 @@ if TYPE_CHECKING:
     help="Write the figure as .png, .svg or .pdf.",
 )
 @overwrite_option("an existing figure")
-@source_options
-@json_option
+@common.source_options
+@common.json_option
 def degrees(
     source: str,
     *,
@@ -67,14 +64,14 @@ def degrees(
         from dglkgmix.report.figures.degrees import check_plot_path
 
         check_plot_path(plot)
-    kg = load_source(source, **reading)
+    kg = common.load_source(source, **reading)
     result = degree_summary(kg, chosen, threshold, partners, partner_rule)
     if plot is not None:
         from dglkgmix.report.figures.degrees import degree_distribution
 
         degree_distribution(kg, plot, chosen)
     if as_json:
-        emit_json(result)
+        common.emit_json(result)
         return
     below, edges, bare = result["below_threshold"], kg.num_edges, result["without_partner"]
     mixing = [
@@ -84,15 +81,15 @@ def degrees(
         ["synthetic samples an epoch", f"{result['synthetic_per_epoch']:,}", ""],
     ]
     click.echo(
-        f"{printable(source)}: {kg.num_entities:,} entities, {kg.num_relations:,} relations, "
-        f"{edges // 2:,} distinct training triples\n\n"
+        f"{common.printable(source)}: {kg.num_entities:,} entities, {kg.num_relations:,} "
+        f"relations, {edges // 2:,} distinct training triples\n\n"
         "Tail-relation degrees, reciprocal relations included\n"
         f"{_bin_table(kg, chosen, result)}\n\n"
         f"Mixing (threshold {threshold}, {partners} partners, rule {partner_rule})\n"
         f"{aligned(mixing)}"
     )
     if plot is not None:
-        click.echo(f"\nFigure: {printable(str(plot))}")
+        click.echo(f"\nFigure: {common.printable(str(plot))}")
 
 
 def _bin_table(kg: KnowledgeGraph, bins: DegreeBins, result: dict[str, Any]) -> str:

@@ -8,16 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from dglkgmix.cli import common
 from dglkgmix.cli.columns import aligned
-from dglkgmix.cli.common import (
-    emit_json,
-    json_option,
-    one_line,
-    open_run,
-    printable,
-    trust_option,
-    warn,
-)
 from dglkgmix.cli.outputs import IN, OUT_FILE, OUT_FOLDER, check_new, overwrite_option
 from dglkgmix.cli.threads import use_free_cores
 from dglkgmix.errors import ConfigError
@@ -27,10 +19,7 @@ if TYPE_CHECKING:
     from dglkgmix.runs.run import Run
 
 
-@click.command(
-    epilog="Example: dglkgmix detect-errors runs/mixup --folds 5 --out suspects.tsv",
-    context_settings={"show_default": True},
-)
+@click.command(epilog="Example: dglkgmix detect-errors runs/mixup --folds 5 --out suspects.tsv")
 @click.argument("run", type=IN)
 @click.option(
     "--folds",
@@ -55,9 +44,9 @@ if TYPE_CHECKING:
     help="Write all facts, suspects first: .csv, .tsv, .jsonl or .parquet.",
 )
 @overwrite_option("an existing file of facts")
-@click.option("--quiet", is_flag=True, help="No progress on standard error.")
-@json_option
-@trust_option
+@common.quiet_option
+@common.json_option
+@common.trust_option
 def detect_errors(
     run: Path,
     *,
@@ -87,7 +76,7 @@ def detect_errors(
         check_ending(out)
     if folds == 1 or (runs is not None and not folds):
         raise ConfigError("--folds must be 0 or at least 2; with 0 there are no --runs to keep")
-    opened = open_run(run)
+    opened = common.open_run(run)
     if relation is not None:
         opened.kg.relations.id(relation)
     if out is not None:  # refused before the trainings
@@ -96,11 +85,11 @@ def detect_errors(
     listed = [s for s in found.facts if relation in (None, s.fact.relation)]
     if out is not None:
         write_rows(out, (s.row(place) for place, s in enumerate(listed, 1)), COLUMNS)
-        click.echo(f"{len(listed):,} facts: {printable(str(out))}", err=True)
+        click.echo(f"{len(listed):,} facts: {common.printable(str(out))}", err=True)
     if as_json:
         rows = [suspect.row(place) for place, suspect in enumerate(listed[:top], 1)]
         counts = {"judged": len(found.facts), "not_judged": found.not_judged}
-        emit_json({"folds": folds, **counts, "facts": rows})
+        common.emit_json({"folds": folds, **counts, "facts": rows})
     else:
         click.echo(_page(listed[:top], len(listed)))
 
@@ -112,12 +101,12 @@ def _judged(run: Run, folds: int, runs: Path | None, *, quiet: bool) -> Suspects
     count = run.kg.num_edges // 2
     if folds:
         click.echo(
-            f"{folds} trainings with the settings of {printable(run.name)}, each without 1/{folds} "
-            f"of the {count:,} training facts, which it judges",
+            f"{folds} trainings with the settings of {common.printable(run.name)}, each without "
+            f"1/{folds} of the {count:,} training facts, which it judges",
             err=True,
         )
     else:
-        warn(
+        common.warn(
             f"the model judges the {count:,} facts that it was trained on and has memorised, "
             "errors as well: --folds 5 finds far more of them"
         )
@@ -138,7 +127,7 @@ def _page(facts: list[Suspect], total: int) -> str:
     rows = [["", "head", "relation", "tail", "deviation", "tail's rank", "head's", "in", "by"]]
     for place, suspect in enumerate(facts, 1):
         fact = suspect.fact
-        names = [one_line(name) for name in (fact.head, fact.relation, fact.tail)]
+        names = [common.one_line(name) for name in (fact.head, fact.relation, fact.tail)]
         ranks = [f"{fact.directions[end].rank:,.4g}" for end in ("tail", "head")]
         where = [" ".join(fact.splits), suspect.judged_by]
         rows.append([str(place), *names, f"{suspect.deviation:.2f}", *ranks, *where])

@@ -7,17 +7,7 @@ from typing import Any
 
 import click
 
-from dglkgmix.cli.common import (
-    candidate_options,
-    emit_json,
-    json_option,
-    metric_option,
-    printable,
-    source_options,
-    trust_option,
-    warn,
-    warn_of_mirrors,
-)
+from dglkgmix.cli import common
 from dglkgmix.cli.outputs import IN, IN_FILE, OUT_FILE, check_new, overwrite_option
 from dglkgmix.cli.threads import use_free_cores
 from dglkgmix.errors import ConfigError
@@ -28,15 +18,12 @@ KINDS = [
 ]
 
 
-@click.command(
-    epilog="Example: dglkgmix evaluate runs/mixup --by relation",
-    context_settings={"show_default": True},
-)
+@click.command(epilog="Example: dglkgmix evaluate runs/mixup --by relation")
 @click.argument("run", required=False, type=IN)
 @click.option(
     "--split", type=click.Choice(["test", "valid"]), default="test", help="What to evaluate on."
 )
-@click.option("--bins", default="1,10,50", metavar="A,B,…", help="Edges of the degree bins.")
+@common.bins_option
 @click.option("--by", multiple=True, type=click.Choice(KINDS), help="Show this grouping, too.")
 @click.option(
     "--ranks",
@@ -70,11 +57,11 @@ KINDS = [
 )
 @overwrite_option("an existing file of ranks")
 @click.option("--block", type=click.IntRange(min=1), help="Rank anew, so many scores at once.")
-@candidate_options
-@source_options
-@json_option
-@metric_option
-@trust_option
+@common.candidate_options
+@common.source_options
+@common.json_option
+@common.metric_option
+@common.trust_option
 def evaluate(run: Path | None, *, as_json: bool, **options: Any) -> None:
     """Say how good RUN is on test triples, where it is good, and how far to trust its scores.
 
@@ -92,7 +79,7 @@ def evaluate(run: Path | None, *, as_json: bool, **options: Any) -> None:
     bins = DegreeBins.parse(options["bins"])
     check_new(options["write_ranks"], "--write-ranks", overwrite=options["overwrite"])
     subject = find_subject(run, options)
-    warn_of_mirrors(subject.kg)
+    common.warn_of_mirrors(subject.kg)
     calibration = subject.calibration(bins, options["false_triples"], options["fit_false_triples"])
     answers = subject.answers()
     found = account(
@@ -119,9 +106,9 @@ def evaluate(run: Path | None, *, as_json: bool, **options: Any) -> None:
             groups[kind] = answers.by_relation(subject.kg)
     if options["write_ranks"] is not None:
         write_atomic(options["write_ranks"], subject.table.to_bytes())
-        click.echo(printable(f"Ranks: {options['write_ranks']}"), err=True)
+        click.echo(common.printable(f"Ranks: {options['write_ranks']}"), err=True)
     if as_json:
-        emit_json(found | ({"by": groups} if groups else {}))
+        common.emit_json(found | ({"by": groups} if groups else {}))
         return
     from dglkgmix.cli.evaluate_page import page
     from dglkgmix.evaluation.metrics import by_bin
@@ -139,7 +126,7 @@ def _warn_of_missed(candidates: dict[str, Any], queries: int) -> None:
         share = (
             f"{candidates['missed']:,} of {queries:,} answers ({100 * candidates['share']:.1f} %)"
         )
-        warn(
+        common.warn(
             f"{share} are no candidates ({candidates['rule']}): "
             "their rank is the last one of all entities"
         )

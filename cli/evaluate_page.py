@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from dglkgmix.cli.columns import EMPTY, aligned, number
-from dglkgmix.cli.common import printable
+from dglkgmix.cli.common import one_line, printable
 
 if TYPE_CHECKING:
     from dglkgmix.cli.subject import Subject
@@ -53,12 +53,13 @@ def page(
         mark = f"{label} *" if name in below else label
         by_bin.append([mark, *_cells(found["bins"][name]), number(found["ece"][name])])
     by_bin.append(["all", *_cells(found["overall"]), number(found["ece"]["overall"])])
+    named = ", ".join(f"{one_line(name)} {number(value)}" for name, value in below.items())
     parts = [
         title,
         _table({"overall": found["overall"]} | groupings),
         "By tail-relation degree of the answer; ECE: distance of mean σ(score) from Hits@10\n"
         + aligned(by_bin)
-        + (f"\n  * MRR of ranking by popularity alone: {_named(below)}" if below else ""),
+        + (f"\n  * MRR of ranking by popularity alone: {named}" if below else ""),
     ]
     if found["shortlist"] is not None:
         listed = dict(zip(bin_labels(bins), found["shortlist"]["bins"].values(), strict=True))
@@ -74,11 +75,11 @@ def page(
         parts.append(_classification(found["classification"]))
     # Where σ(score), shown in the tables above, cannot be read as a probability.
     if found["ece"]["overall"] is not None:
-        if subject.model is None:
+        if subject.scorer is None:
             parts.append(
                 "σ(score) is a probability only where that tool trained scores as log odds."
             )
-        elif not subject.model.sigmoid_is_probability:
+        elif not subject.sigmoid_is_probability:
             parts.append(
                 "This model's σ(score) is no probability: ECE by degree and the columns before "
                 "scaling say little."
@@ -98,16 +99,12 @@ def bin_labels(bins: DegreeBins) -> list[str]:
     return [f"{n.ljust(width)} {i}" for n, i in zip(bins.names, shown, strict=True)]
 
 
-def _named(figures: Mapping[str, float]) -> str:
-    return ", ".join(f"{printable(name)} {number(value)}" for name, value in figures.items())
-
-
 def _listed(groups: Mapping[str, Mapping[str, Any]]) -> str:
     heading = ["", "answers", "probability", "true", "true at 1", "at 1-3", "ECE", "Brier", "base"]
     keys = ("probability", "precision@10", "precision@1", "precision@3", "ece")
     rows = [
         [
-            _one_line(name),
+            one_line(name),
             f"{part['answers']:,}",
             *(number(part[key]) for key in (*keys, "brier", "brier_base")),
         ]
@@ -175,12 +172,8 @@ def _group(kind: str, group: Mapping[str, Any]) -> str:
 
 
 def _table(groups: Mapping[str, Mapping[str, Any]]) -> str:
-    rows = [[_one_line(name), *_cells(group)] for name, group in groups.items()]
+    rows = [[one_line(name), *_cells(group)] for name, group in groups.items()]
     return aligned([["", *_headings()], *rows])
-
-
-def _one_line(name: str) -> str:
-    return printable(name).replace("\n", "\\n")
 
 
 def _headings() -> list[str]:

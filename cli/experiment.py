@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dglkgmix.cli.common import emit_json, json_option, printable
+from dglkgmix.cli.common import emit_json, json_option, printable, quiet_option
 from dglkgmix.cli.outputs import OUT_FOLDER
 from dglkgmix.cli.threads import use_free_cores
 from dglkgmix.errors import ConfigError
@@ -24,12 +24,10 @@ if TYPE_CHECKING:
 )
 @click.argument("file")
 @click.option("--out", type=OUT_FOLDER, help="Folder of runs and results.")
-@click.option(
-    "--jobs", type=click.IntRange(min=1), default=1, show_default=True, help="Trainings at once."
-)
+@click.option("--jobs", type=click.IntRange(min=1), default=1, help="Trainings at once.")
 @click.option("--dry-run", is_flag=True, help="Print cells and an estimate of time; train nothing.")
 @click.option("--show", is_flag=True, help="Print the experiment file and stop.")
-@click.option("--quiet", is_flag=True, help="No progress on standard error.")
+@quiet_option
 @json_option
 def experiment(file: str, out: Path | None, jobs: int, **options: Any) -> None:
     """Train and compare all cells of a grid: data, models, strategies, options and seeds.

@@ -11,10 +11,7 @@ from dglkgmix.cli.outputs import IN, OUT_FOLDER, overwrite_option
 from dglkgmix.errors import ConfigError
 
 
-@click.command(
-    epilog="Example: dglkgmix export runs/mixup --format npy --out vectors",
-    context_settings={"show_default": True},
-)
+@click.command(epilog="Example: dglkgmix export runs/mixup --format npy --out vectors")
 @click.argument("run", type=IN)
 @click.option(
     "--format",

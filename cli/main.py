@@ -10,34 +10,21 @@ import os
 import sys
 import traceback
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import click
 
-from dglkgmix import __version__
 from dglkgmix.cli.common import printable
 from dglkgmix.cli.threads import wait_asleep
 from dglkgmix.errors import DglkgmixError, OutputError
+from dglkgmix.version import __version__
 
-# In the order of the work. Modules are imported when their command is asked for, or for the list
-# of commands; none imports the library before it runs.
-COMMANDS = {
-    "demo": "dglkgmix.cli.demo:demo",
-    "data": "dglkgmix.cli.data:data",
-    "degrees": "dglkgmix.cli.degrees:degrees",
-    "recipes": "dglkgmix.cli.recipes:recipes",
-    "train": "dglkgmix.cli.train:train",
-    "evaluate": "dglkgmix.cli.evaluate:evaluate",
-    "compare": "dglkgmix.cli.compare:compare",
-    "report": "dglkgmix.cli.report:report",
-    "predict": "dglkgmix.cli.predict:predict",
-    "detect-errors": "dglkgmix.cli.detect_errors:detect_errors",
-    "neighbours": "dglkgmix.cli.neighbours:neighbours",
-    "export": "dglkgmix.cli.export:export",
-    "experiment": "dglkgmix.cli.experiment:experiment",
-    "tune": "dglkgmix.cli.tune:tune",
-}
+# In the order of the work, each in the module of its name. Modules are imported when their command
+# is asked for, or for the list of commands; none imports the library before it runs.
+COMMANDS = (
+    *("demo", "data", "degrees", "recipes", "train", "evaluate", "compare", "report", "predict"),
+    *("detect-errors", "neighbours", "export", "experiment", "tune"),
+)
 INTERRUPTED = 130
 DEBUG_HINT = "run it again as `dglkgmix --debug ...` to see where"
 
@@ -53,8 +40,8 @@ class LazyGroup(click.Group):
         """Imports the command, or None where there is no such name."""
         if cmd_name not in COMMANDS:
             return None
-        module, _, attribute = COMMANDS[cmd_name].partition(":")
-        command: click.Command = getattr(importlib.import_module(module), attribute)
+        name = cmd_name.replace("-", "_")
+        command: click.Command = getattr(importlib.import_module(f"dglkgmix.cli.{name}"), name)
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -76,19 +63,15 @@ class LazyGroup(click.Group):
         return super().resolve_command(ctx, args)
 
 
-@dataclass
-class Settings:
-    """The arguments of the whole command line, and what the options before the command say."""
-
-    arguments: Sequence[str] = ()
-    debug: bool = False
-
-
 @click.group(
     cls=LazyGroup,
     invoke_without_command=True,
     subcommand_metavar="COMMAND [ARGS]...",
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    context_settings={
+        "help_option_names": ["-h", "--help"],
+        "max_content_width": 100,
+        "show_default": True,
+    },
     epilog="Example: dglkgmix degrees world --threshold 5",
 )
 @click.option("--debug", is_flag=True, help="Show the traceback of an error.")
@@ -96,7 +79,7 @@ class Settings:
 @click.pass_context
 def cli(context: click.Context, debug: bool) -> None:
     """Knowledge graph completion that knows about degree bias."""
-    context.ensure_object(Settings).debug = debug
+    context.ensure_object(dict)["debug"] = debug
     if context.invoked_subcommand is None:
         click.echo(context.get_help(), err=True)
         context.exit(2)
@@ -108,12 +91,11 @@ def main(args: Sequence[str] | None = None) -> int:
     0 done; 2 bad usage, data or options; 1 anything that failed on the way; 130 interrupted.
     """
     given = [_as_utf8(argument) for argument in sys.argv[1:]] if args is None else args
-    settings = Settings(given)
+    settings: dict[str, Any] = {"arguments": given}
     from dglkgmix.allocator import keep_freed_memory
 
     _replace_closed_streams()
     _replace_failing_streams()
-    _show_all_characters()
     keep_freed_memory()
     gc.set_threshold(20_000)  # A tenth less for the import of PyTorch, which makes few cycles.
     wait_asleep()
@@ -121,7 +103,7 @@ def main(args: Sequence[str] | None = None) -> int:
         status = cli.main(given, "dglkgmix", standalone_mode=False, obj=settings)
         sys.stdout.flush()
     except BaseException as error:
-        if settings.debug and not isinstance(error, click.ClickException | SystemExit):
+        if settings.get("debug") and not isinstance(error, click.ClickException | SystemExit):
             trace = "".join(traceback.format_exception(error))
             click.echo(_shown(trace), err=True, nl=False)
         return _report(error)
@@ -172,25 +154,20 @@ class _Err(io.FileIO):
 
 
 def _replace_failing_streams() -> None:
+    """Names in any script are printed in any locale, too, as escapes if need be."""
     for name, number, kind in (("stdout", 1, _Out), ("stderr", 2, _Err)):
         stream = getattr(sys, name)
         if stream is getattr(sys, f"__{name}__"):  # not one of a caller's own, as in a test
             raw = kind(number, "w", closefd=False)
-            text = io.TextIOWrapper(
+            stream = io.TextIOWrapper(
                 raw if stream.write_through else io.BufferedWriter(raw),
                 stream.encoding,
                 line_buffering=stream.line_buffering,
                 write_through=stream.write_through,
             )
-            setattr(sys, name, text)
-
-
-def _show_all_characters() -> None:
-    """Names in any script are printed in any locale, as escapes if need be."""
-    for stream in (sys.stdout, sys.stderr):
-        reconfigure = getattr(stream, "reconfigure", None)
-        if reconfigure is not None:
-            reconfigure(errors="backslashreplace")
+            setattr(sys, name, stream)
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
 
 
 def _report(error: BaseException) -> int:
@@ -206,7 +183,8 @@ def _report(error: BaseException) -> int:
         click.echo("Interrupted.", err=True)
         return INTERRUPTED
     if isinstance(error, BrokenPipeError | OutputError):
-        _drop_stdout()
+        with open(os.devnull, "w") as nowhere:  # noqa: PTH123 - for what is still buffered
+            os.dup2(nowhere.fileno(), 1)
     if isinstance(error, BrokenPipeError):
         return 1
     click.echo(f"Error: {_shown(_describe(error))}", err=True)
@@ -240,9 +218,3 @@ def _is_out_of_memory(error: BaseException) -> bool:
         or type(error).__name__ == "OutOfMemoryError"
         or (isinstance(error, RuntimeError) and "can't allocate memory" in str(error))
     )
-
-
-def _drop_stdout() -> None:
-    """What is still buffered goes nowhere, in silence."""
-    with open(os.devnull, "w") as nowhere:  # noqa: PTH123
-        os.dup2(nowhere.fileno(), 1)

@@ -12,10 +12,7 @@ from dglkgmix.cli.outputs import IN
 from dglkgmix.errors import UnknownNameError
 
 
-@click.command(
-    epilog="Example: dglkgmix neighbours runs/mixup Vienna --top 5",
-    context_settings={"show_default": True},
-)
+@click.command(epilog="Example: dglkgmix neighbours runs/mixup Vienna --top 5")
 @click.argument("run", type=IN)
 @click.argument("name")
 @click.option("--relation", is_flag=True, help="NAME is a relation.")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any, TypeVar
 
 import click
@@ -51,7 +52,8 @@ def _flag(option: Option) -> Any:
     text = f"{option.help}{_default(option)}"
     if option.key in _PARSED:
         metavar, parse = _PARSED[option.key]
-        return click.option(flag, callback=parse, metavar=metavar, help=text)
+        callback = partial(_given, parse)
+        return click.option(flag, callback=callback, metavar=metavar, help=text)
     if option.types == (bool,):
         both = flag if option.default is False else f"{flag}/--no-{flag[2:]}"
         return click.option(both, is_flag=True, default=None, help=text)
@@ -81,22 +83,20 @@ def _default(option: Option) -> str:
     return f" [default: {shown:g}]" if isinstance(shown, float) else f" [default: {shown}]"
 
 
-def _columns(
-    context: click.Context, parameter: click.Parameter, value: str | None
-) -> tuple[str, ...] | None:
-    if value is None:
-        return None
+def _given(
+    parse: Callable[[str], Any], context: click.Context, option: click.Parameter, value: str | None
+) -> Any:
+    return None if value is None else parse(value)
+
+
+def _columns(value: str) -> tuple[str, ...]:
     columns = tuple(column.strip() for column in value.split(","))
     if len(columns) < 3 or "" in columns:
         raise click.BadParameter(f"{value!r} is not at least three names with commas between them")
     return columns
 
 
-def _shares(
-    context: click.Context, parameter: click.Parameter, value: str | None
-) -> tuple[float, ...] | None:
-    if value is None:
-        return None
+def _shares(value: str) -> tuple[float, ...]:
     try:
         shares = tuple(float(share) for share in value.split(","))
     except ValueError:
@@ -106,16 +106,14 @@ def _shares(
     return shares
 
 
-def _delimiter(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
-    if value is None:
-        return None
+def _delimiter(value: str) -> str:
     delimiter = DELIMITERS.get(value, value)
     if len(delimiter) != 1:
         raise click.BadParameter(f"{value!r} is neither one character nor tab, comma or space")
     return delimiter
 
 
-_PARSED: dict[str, tuple[str, Callable[..., Any]]] = {
+_PARSED: dict[str, tuple[str, Callable[[str], Any]]] = {
     "data.columns": ("A,B,C", _columns),
     "data.split": ("A,B,C", _shares),
     "data.delimiter": ("CHAR", _delimiter),

@@ -2,30 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from dglkgmix.cli import common
 from dglkgmix.cli.columns import aligned, number
-from dglkgmix.cli.common import (
-    candidate_options,
-    emit_json,
-    json_option,
-    one_line,
-    open_run,
-    printable,
-    trust_option,
-    warn,
-)
 from dglkgmix.cli.outputs import IN, IN_FILE, OUT_FILE, check_new, overwrite_option
 from dglkgmix.cli.predict_facts import given_facts, relation_facts
 from dglkgmix.cli.why_page import why_page
 from dglkgmix.errors import ConfigError, DataError, UnknownNameError
 
 if TYPE_CHECKING:
-    from dglkgmix.kg.degrees import DegreeBins
     from dglkgmix.kg.options import ReadOptions
     from dglkgmix.prediction.answers import Prediction, Predictor, Query
     from dglkgmix.prediction.facts import Triple
@@ -34,8 +25,7 @@ Asked = TypeVar("Asked", "Query", "Triple")
 
 
 @click.command(
-    epilog="Example: dglkgmix predict runs/mixup --head Kenya --relation borders --new-only",
-    context_settings={"show_default": True},
+    epilog="Example: dglkgmix predict runs/mixup --head Kenya --relation borders --new-only"
 )
 @click.argument("run", type=IN)
 @click.option("--head", metavar="NAME", help="The triple's head.")
@@ -76,30 +66,11 @@ Asked = TypeVar("Asked", "Query", "Triple")
     "apostrophe.",
 )
 @overwrite_option("an existing file of answers")
-@click.option("--bins", default="1,10,50", metavar="A,B,…", help="Edges of the degree bins.")
-@candidate_options
-@json_option
-@trust_option
-def predict(
-    run: Path,
-    *,
-    head: str | None,
-    relation: str | None,
-    tail: str | None,
-    every: bool,
-    top: int | None,
-    by_bin: bool,
-    new_only: bool,
-    why: bool,
-    queries: Path | None,
-    skip_unknown: bool,
-    out: Path | None,
-    overwrite: bool,
-    bins: str,
-    candidates: str | None,
-    types: Path | None,
-    as_json: bool,
-) -> None:
+@common.bins_option
+@common.candidate_options
+@common.json_option
+@common.trust_option
+def predict(run: Path, **options: Any) -> None:
     """Complete a triple: give two of --head, --relation and --tail, get the third.
 
     With all three, the given fact is judged: score, filtered rank, probability and degree as the
@@ -117,141 +88,122 @@ def predict(
     from dglkgmix.prediction.answers import Query
     from dglkgmix.prediction.facts import Triple
 
+    out, as_json = options["out"], options["as_json"]
     if as_json and out is not None:
         raise ConfigError("--json prints answers and --out writes them to a file: choose one")
-    if queries is None or not _same(out, queries):
-        check_new(out, "--out", overwrite=overwrite)
-    names = {"head": head, "relation": relation, "tail": tail}
-    choice: dict[str, Any] = {
-        "bins": DegreeBins.parse(bins),
-        "candidates": candidates,
-        "types": types,
-        "why": why,
-    }
-    given = {role: name for role, name in names.items() if name is not None}
-    whole = every or list(given) == ["relation"]
-    _check(queries, given, every=every, by_bin=by_bin, new_only=new_only, out=out)
-    if queries is not None:
-        wanted = {"top": top, "new_only": new_only}
-        _many(run, queries, out, wanted, choice=choice, skip_unknown=skip_unknown)
+    if options["queries"] is None or not _same(out, options["queries"]):
+        check_new(out, "--out", overwrite=options["overwrite"])
+    options["bins"] = DegreeBins.parse(options["bins"])
+    roles = ("head", "relation", "tail")
+    given = {role: options[role] for role in roles if options[role] is not None}
+    whole = options["every"] or list(given) == ["relation"]
+    _check(options, given, whole=whole)
+    if options["queries"] is not None:
+        _many(run, options)
         return
-    if skip_unknown:
-        raise ConfigError("--skip-unknown has no use without --queries")
-    query = None if whole else Triple(**given) if len(given) == 3 else Query(**names)
-    if isinstance(query, Triple):
-        _check_fact(top, new_only)
-    if isinstance(query, Query):
-        _check_query(query, candidates, types)
-    elif why:
+    query = None if whole else _asked(given, options)
+    if not isinstance(query, Query) and options["why"]:
         raise ConfigError("--why has no use without a query: it explains answers")
-    predictor, reading = _predictor(run, out, **choice)
+    predictor, reading = _predictor(run, options)
     if query is None:
-        name = None if relation is None else reading.name(relation)
-        relation_facts(predictor, name, top or 100, by_bin=by_bin, out=out, as_json=as_json)
+        name = None if options["relation"] is None else reading.name(options["relation"])
+        top, by_bin = options["top"] or 100, options["by_bin"]
+        relation_facts(predictor, name, top, by_bin=by_bin, out=out, as_json=as_json)
     elif isinstance(query, Triple):
         given_facts(predictor, {1: _as_read(query, reading)}, out=out, as_json=as_json)
     else:
-        asked = _as_read(query, reading)
-        _one(predictor.predict(asked, top=top or 10, new_only=new_only), out, as_json=as_json)
+        (found,) = _answers(predictor, [_as_read(query, reading)], options)
+        if out is not None:
+            _write(out, [found], [1])
+        elif as_json:
+            common.emit_json(found.to_dict())
+        else:
+            click.echo(_page(found))
 
 
-def _check(
-    queries: Path | None,
-    given: dict[str, str],
-    *,
-    every: bool,
-    by_bin: bool,
-    new_only: bool,
-    out: Path | None,
-) -> None:
-    whole = every or list(given) == ["relation"]
-    if queries is not None and (given or every):
+def _check(options: dict[str, Any], given: dict[str, str], *, whole: bool) -> None:
+    if options["queries"] is None and options["skip_unknown"]:
+        raise ConfigError("--skip-unknown has no use without --queries")
+    if options["queries"] is not None and (given or options["every"]):
         raise ConfigError("--queries FILE takes the place of --head, --relation, --tail and --all")
-    if every and (given or out is None):
+    if options["every"] and (given or options["out"] is None):
         raise ConfigError("--all takes no --head, --relation or --tail, and needs --out FILE")
-    if by_bin and not whole:
+    if options["by_bin"] and not whole:
         raise ConfigError("--by-bin has no use without --relation alone, or --all")
-    if new_only and whole:
+    if options["new_only"] and whole:
         raise ConfigError("--new-only has no use with whole relations, whose facts are all new")
 
 
-def _one(found: Prediction, out: Path | None, *, as_json: bool) -> None:
-    for text in found.warnings:
-        warn(text)
-    if out is not None:
-        _write(out, [found], [1])
-    elif as_json:
-        emit_json(found.to_dict())
-    else:
-        click.echo(_page(found))
+def _asked(given: dict[str, str], options: dict[str, Any]) -> Query | Triple:
+    """The query of two names or the fact of three, if it goes with the other options."""
+    from dglkgmix.prediction.answers import Query
+    from dglkgmix.prediction.facts import Triple
+
+    if len(given) == 3:
+        _check_fact(options)
+        return Triple(**given)
+    query = Query(**given)
+    for option in ("candidates", "types"):
+        if query.asked == "relation" and options[option]:
+            what = "where the relation is asked for: entities only"
+            raise ConfigError(f"--{option} has no use {what}")
+    return query
 
 
-def _check_fact(top: int | None, new_only: bool) -> None:
-    if top is not None or new_only:
-        option = "--top" if top is not None else "--new-only"
-        raise ConfigError(f"{option} has no use with given facts, which ask for no answers")
-
-
-def _check_query(query: Query, candidates: str | None, types: Path | None) -> None:
-    if query.asked == "relation" and (candidates or types):
-        option = "--candidates" if candidates else "--types"
-        raise ConfigError(f"{option} has no use where the relation is asked for: entities only")
+def _check_fact(options: dict[str, Any]) -> None:
+    for option in ("top", "new_only"):
+        if options[option]:
+            name = option.replace("_", "-")
+            raise ConfigError(f"--{name} has no use with given facts, which ask for no answers")
 
 
 def _same(out: Path | None, queries: Path) -> bool:
     return out is not None and out.resolve() == queries.resolve()
 
 
-def _many(
-    run: Path,
-    queries: Path,
-    out: Path | None,
-    wanted: dict[str, Any],
-    *,
-    choice: dict[str, Any],
-    skip_unknown: bool,
-) -> None:
+def _answers(
+    predictor: Predictor, queries: Iterable[Query], options: dict[str, Any]
+) -> list[Prediction]:
+    """The answers to each query; what they common.warn of is told once."""
+    wanted = {"top": options["top"] or 10, "new_only": options["new_only"]}
+    found = [predictor.predict(query, **wanted) for query in queries]
+    for text in dict.fromkeys(text for prediction in found for text in prediction.warnings):
+        common.warn(text)
+    return found
+
+
+def _many(run: Path, options: dict[str, Any]) -> None:
+    from dglkgmix.prediction.facts import Triple
     from dglkgmix.prediction.files import read_queries, unknown_names
 
+    out, queries = options["out"], options["queries"]
     if out is None:
         raise ConfigError("--queries needs --out FILE: where the answers go")
     if _same(out, queries):
         raise ConfigError(f"--out {out} would replace the queries")
     asked: list[tuple[str, Any]] = [*read_queries(queries)]
-    facts = _are_facts(queries, asked)
+    facts = [where for where, row in asked if isinstance(row, Triple)]
+    if facts and len(facts) < len(asked):
+        raise DataError(
+            f"{queries}: {len(facts):,} of {len(asked):,} rows give head, relation and tail, as "
+            f"{facts[0]}; the others ask for one: put given facts into a file of their own"
+        )
     if facts:
-        _check_fact(wanted["top"], wanted["new_only"])
-        if choice["why"]:
+        _check_fact(options)
+        if options["why"]:
             raise ConfigError("--why has no use with given facts: it explains answers")
-    predictor, reading = _predictor(run, out, **choice)
+    predictor, reading = _predictor(run, options)
     asked = [(where, _as_read(query, reading)) for where, query in asked]
     unknown = unknown_names(predictor.kg, asked)
     lacking = {where for places in unknown.values() for where in places}
     if unknown:
-        _tell_unknown(queries, unknown, f"{len(lacking):,} of {len(asked):,}", skip=skip_unknown)
+        share, skip = f"{len(lacking):,} of {len(asked):,}", options["skip_unknown"]
+        _tell_unknown(queries, unknown, share, skip=skip)
     kept = {number: query for number, (where, query) in enumerate(asked, 1) if where not in lacking}
     if facts:
         given_facts(predictor, kept, out=out, as_json=False)
-        return
-    wanted["top"] = wanted["top"] or 10
-    found = [predictor.predict(query, **wanted) for query in kept.values()]
-    warned = [text for prediction in found for text in prediction.warnings]
-    for text in dict.fromkeys(warned):
-        warn(text)
-    _write(out, found, list(kept))
-
-
-def _are_facts(path: Path, asked: list[tuple[str, Any]]) -> bool:
-    """Whether all rows are given facts; a file that holds queries as well is refused."""
-    from dglkgmix.prediction.facts import Triple
-
-    facts = [where for where, row in asked if isinstance(row, Triple)]
-    if facts and len(facts) < len(asked):
-        raise DataError(
-            f"{path}: {len(facts):,} of {len(asked):,} rows give head, relation and tail, as "
-            f"{facts[0]}; the others ask for one: put given facts into a file of their own"
-        )
-    return bool(facts)
+    else:
+        _write(out, _answers(predictor, kept.values(), options), list(kept))
 
 
 def _as_read(query: Asked, reading: ReadOptions) -> Asked:
@@ -272,26 +224,25 @@ def _tell_unknown(path: Path, unknown: dict[str, list[str]], share: str, *, skip
         title = f"{path}: {share} queries hold unknown names; --skip-unknown leaves them out"
         raise UnknownNameError("\n  ".join([title, *lines]))
     title = f"{path}: {share} queries hold unknown names and are left out"
-    warn("\n  ".join([title, *lines]))
+    common.warn("\n  ".join([title, *lines]))
 
 
-def _predictor(
-    path: Path, out: Path | None, *, bins: DegreeBins, why: bool, **choice: Any
-) -> tuple[Predictor, ReadOptions]:
+def _predictor(path: Path, options: dict[str, Any]) -> tuple[Predictor, ReadOptions]:
     """What answers, and how the run's names were read."""
     from dglkgmix.evaluation.list_probability import FEWEST
     from dglkgmix.kg.options import ReadOptions
     from dglkgmix.prediction.answers import Predictor
     from dglkgmix.prediction.tables import check_ending
 
+    out, why = options["out"], options["why"]
     if out is not None:
         check_ending(out)
         if why and out.suffix != ".jsonl":
             raise ConfigError(f"--why has no use with {out.suffix} files: write .jsonl")
-    run = open_run(path, **choice)
-    predictor = Predictor.of(run, bins, explain=why)
+    run = common.open_run(path, options["candidates"], options["types"])
+    predictor = Predictor.of(run, options["bins"], explain=why)
     if predictor.listed is None:
-        warn(
+        common.warn(
             f"no probabilities: fitting them takes {FEWEST} validation facts among the first "
             "answers of their queries"
         )
@@ -304,7 +255,8 @@ def _write(out: Path, predictions: list[Prediction], numbers: list[int]) -> None
     write_answers(out, predictions, numbers)
     answers = sum(len(prediction.answers) for prediction in predictions)
     click.echo(
-        f"{answers:,} answers to {len(predictions):,} queries: {printable(str(out))}", err=True
+        f"{answers:,} answers to {len(predictions):,} queries: {common.printable(str(out))}",
+        err=True,
     )
 
 
@@ -318,7 +270,7 @@ def _page(prediction: Prediction) -> str:
 
     query = prediction.query
     parts = [query.given.get(role, "?") for role in ("head", "relation", "tail")]
-    title = " · ".join(one_line(part) for part in parts)
+    title = " · ".join(common.one_line(part) for part in parts)
     if not prediction.answers:
         return f"{title}\n\n  no answers left"
     rows = [["", query.asked, "score", "probability", "degree", "bin", ""]]
@@ -328,7 +280,7 @@ def _page(prediction: Prediction) -> str:
         rows.append(
             [
                 str(place),
-                one_line(answer.name),
+                common.one_line(answer.name),
                 f"{answer.score:.4f}",
                 chance,
                 f"{answer.degree:,}",

@@ -6,20 +6,11 @@ from pathlib import Path
 
 import click
 
-from dglkgmix.cli.common import (
-    candidate_options,
-    metric_option,
-    open_run,
-    printable,
-    trust_option,
-)
+from dglkgmix.cli import common
 from dglkgmix.cli.outputs import IN, OUT_FILE, check_new, overwrite_option
 
 
-@click.command(
-    epilog="Example: dglkgmix report runs/standard runs/mixup --out page.html",
-    context_settings={"show_default": True},
-)
+@click.command(epilog="Example: dglkgmix report runs/standard runs/mixup --out page.html")
 @click.argument("runs", nargs=-1, required=True, type=IN)
 @click.option(
     "--out",
@@ -28,8 +19,8 @@ from dglkgmix.cli.outputs import IN, OUT_FILE, check_new, overwrite_option
     help="HTML file to write.",
 )
 @click.option("--split", type=click.Choice(["test", "valid"]), default="test", help="What to rank.")
-@click.option("--bins", default="1,10,50", metavar="A,B,…", help="Edges of the degree bins.")
-@candidate_options
+@common.bins_option
+@common.candidate_options
 @click.option(
     "--map",
     "projection",
@@ -38,8 +29,8 @@ from dglkgmix.cli.outputs import IN, OUT_FILE, check_new, overwrite_option
     help="How the map of the entities is made; t-SNE takes longer.",
 )
 @overwrite_option("an existing file")
-@metric_option
-@trust_option
+@common.metric_option
+@common.trust_option
 def report(
     runs: tuple[Path, ...],
     out: Path,
@@ -60,6 +51,6 @@ def report(
     from dglkgmix.report.page import write_report
 
     check_new(out, "--out", overwrite=overwrite)
-    opened = [open_run(run, candidates, types) for run in runs]
+    opened = [common.open_run(run, candidates, types) for run in runs]
     write_report(opened, out, split=split, bins=DegreeBins.parse(bins), projection=projection)
-    click.echo(printable(f"Report: {out}"))
+    click.echo(common.printable(f"Report: {out}"))

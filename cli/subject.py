@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,36 +27,36 @@ Options = dict[str, Any]
 
 
 @dataclass
-class Model:
-    """The scores behind the ranks.
+class Subject:
+    """Ranks of one split, and the model behind them where there is one.
 
     Attributes:
-        scorer: the model.
+        title: what people call it.
+        kg, split, reading, candidates: what is ranked, and how names of files are read.
         ranks: of a split, by name.
+        scorer: the model; None where there are ranks alone.
         platt: the scaling as stored, or None where there is nothing to fit it on.
         listed: the probability of ranked answers, likewise.
         sigmoid_is_probability: whether the plain σ(score) can be read as one.
+        new: entities that the run which it started from does not know.
     """
-
-    scorer: Scorer
-    ranks: Callable[[str], RankTable]
-    platt: Callable[[], Platt | None]
-    listed: Callable[[], ListProbability | None]
-    sigmoid_is_probability: bool
-
-
-@dataclass
-class Subject:
-    """Ranks of one split, and the model behind them where there is one."""
 
     title: str
     kg: KnowledgeGraph
-    table: RankTable
     split: str
     reading: ReadOptions
     candidates: Candidates
-    model: Model | None = None
+    ranks: Callable[[str], RankTable]
+    scorer: Scorer | None = None
+    platt: Callable[[], Platt | None] = lambda: None
+    listed: Callable[[], ListProbability | None] = lambda: None
+    sigmoid_is_probability: bool = False
     new: Collection[str] = ()
+
+    @cached_property
+    def table(self) -> RankTable:
+        """The ranks of the split."""
+        return self.ranks(self.split)
 
     def calibration(
         self, bins: DegreeBins, false: Path | None = None, fit_false: Path | None = None
@@ -67,46 +68,37 @@ class Subject:
             false: file of false triples to assess with, in place of sampled ones.
             fit_false: file of false triples to fit the scaling with.
         """
-        from dglkgmix.evaluation.assessment import assess_calibration
+        from dglkgmix.evaluation.assessment import assess_calibration, fit_calibration
 
-        platt = None if self.model is None else self._platt(self.model, fit_false)
-        if self.model is None or platt is None:
+        if self.scorer is None:
             return None
-        return assess_calibration(
-            self.model.scorer,
-            self.kg,
-            self.split,
-            self.table,
-            platt=platt,
-            bins=bins,
-            false_triples=self._triples(false),
-        )
+        if fit_false is None:
+            platt = self.platt()
+        else:
+            given = self._triples(fit_false)
+            platt = fit_calibration(self.scorer, self.kg, self.ranks("valid"), false_triples=given)
+        if platt is None:
+            return None
+        asked, false_triples = (self.scorer, self.kg, self.split, self.table), self._triples(false)
+        return assess_calibration(*asked, platt=platt, bins=bins, false_triples=false_triples)
 
     def classification(self, false: Path | None, fit_false: Path | None) -> Options | None:
         """The triple classification of given false triples, in files; None without these."""
         from dglkgmix.evaluation.triple_classification import classify_triples
 
-        if false is None or self.model is None:
+        if false is None or self.scorer is None:
             return None
         triples, fitted = self._triples(false), self._triples(fit_false)
-        return classify_triples(self.model.scorer, self.kg, self.split, triples, fitted)
+        return classify_triples(self.scorer, self.kg, self.split, triples, fitted)
 
     def answers(self) -> ListedAnswers | None:
         """The first answers with their probabilities; None where there is nothing to fit these."""
         from dglkgmix.evaluation.list_account import listed_answers
 
-        fitted = None if self.model is None else self.model.listed()
-        if self.model is None or fitted is None:
+        fitted = self.listed()
+        if self.scorer is None or fitted is None:
             return None
-        return listed_answers(self.model.scorer, self.kg, self.split, fitted, self.candidates)
-
-    def _platt(self, model: Model, fit_false: Path | None) -> Platt | None:
-        from dglkgmix.evaluation.assessment import fit_calibration
-
-        if fit_false is None:
-            return model.platt()
-        triples = self._triples(fit_false)
-        return fit_calibration(model.scorer, self.kg, model.ranks("valid"), false_triples=triples)
+        return listed_answers(self.scorer, self.kg, self.split, fitted, self.candidates)
 
     def _triples(self, path: Path | None) -> Any:
         from dglkgmix.evaluation.false_triples import read_false_triples
@@ -145,21 +137,21 @@ def _run(path: Path, options: Options) -> Subject:
 
     _refuse(options, "RUN, which holds its own triples", ("data", *READING))
     run = open_run(path, options["candidates"], options["types"])
-    scorer = ModelScorer(run.model)
-    model = Model(
-        scorer=scorer,
-        ranks=run.rank_table,
+    scorer, reading = ModelScorer(run.model), ReadOptions(**run.config.data.reading)
+    anew = options["block"] is not None  # asked for
+    ranks = _ranker(scorer, run.kg, options, run.candidates) if anew else run.rank_table
+    return Subject(
+        str(path),
+        run.kg,
+        options["split"],
+        reading,
+        run.candidates,
+        ranks,
+        scorer,
         platt=run.calibration,
         listed=run.list_probability,
         sigmoid_is_probability=run.config.sigmoid_is_probability,
-    )
-    if options["block"] is not None:  # asked for: rank anew
-        model.ranks = _ranker(scorer, run.kg, options, run.candidates)
-    reading = ReadOptions(**run.config.data.reading)
-    table = model.ranks(options["split"])
-    split = options["split"]
-    return Subject(
-        str(path), run.kg, table, split, reading, run.candidates, model, run.new_entities
+        new=run.new_entities,
     )
 
 
@@ -170,8 +162,8 @@ def _foreign(path: Path, options: Options) -> Subject:
     _refuse(options, "--ranks, whose model is not at hand", unused)
     kg, reading = _data(options, "--ranks")
     candidates = _candidates(options, kg, reading)
-    table = read_ranks(path, kg, options["split"], reading, candidates)
-    return Subject(str(path), kg, table, options["split"], reading, candidates)
+    ranks = partial(read_ranks, path, kg, options=reading, candidates=candidates)
+    return Subject(str(path), kg, options["split"], reading, candidates, ranks)
 
 
 def _baseline(options: Options) -> Subject:
@@ -183,16 +175,18 @@ def _baseline(options: Options) -> Subject:
     candidates = _candidates(options, kg, reading)
     scorer = PopularityScorer(kg)
     ranks = _ranker(scorer, kg, options, candidates)
-    model = Model(
-        scorer=scorer,
-        ranks=ranks,
+    title = f"{options['baseline']} on {options['data']}"
+    return Subject(
+        title,
+        kg,
+        options["split"],
+        reading,
+        candidates,
+        ranks,
+        scorer,
         platt=lambda: fit_calibration(scorer, kg, ranks("valid")),
         listed=lambda: fit_on_validation(scorer, kg, candidates),
-        sigmoid_is_probability=False,
     )
-    title = f"{options['baseline']} on {options['data']}"
-    table = ranks(options["split"])
-    return Subject(title, kg, table, options["split"], reading, candidates, model)
 
 
 def _ranker(

@@ -13,7 +13,7 @@ import click
 _WAITING = ("GOMP_SPINCOUNT", "OMP_WAIT_POLICY", "KMP_BLOCKTIME")
 # Turns of a waiting thread's loop before it sleeps. libgomp's own 300,000 keep a core for a
 # millisecond; another process there then holds up the very thread that is waited for.
-_SPINS = "1000"
+_SPINS = "30000"
 _THREADS = "OMP_NUM_THREADS"
 _SAMPLES, _APART = 10, 0.002
 

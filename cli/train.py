@@ -8,18 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dglkgmix.cli import processes
-from dglkgmix.cli.common import (
-    emit_json,
-    json_option,
-    load_source,
-    printable,
-    source_options,
-    trust_option,
-    warn,
-    warn_of_alike,
-    warn_of_mirrors,
-)
+from dglkgmix.cli import common, processes
 from dglkgmix.cli.options import flags
 from dglkgmix.cli.outputs import IN_FILE, OUT, OUT_FOLDER, NonEmpty, check_text
 from dglkgmix.cli.threads import use_free_cores
@@ -35,10 +24,7 @@ if TYPE_CHECKING:
     from dglkgmix.runs.results import Result
 
 
-@click.command(
-    epilog="Example: dglkgmix train world --strategy mixup --out runs/world-mixup",
-    context_settings={"show_default": True},
-)
+@click.command(epilog="Example: dglkgmix train world --strategy mixup --out runs/world-mixup")
 @click.argument("source", required=False)
 @click.option("--out", type=OUT, help="Run folder to write.")
 @flags(TRAINING.values())
@@ -75,10 +61,10 @@ if TYPE_CHECKING:
     metavar="N",
     help="Train in N processes of this machine. [default: 1]",
 )
-@click.option("--quiet", is_flag=True, help="No progress on standard error.")
-@source_options
-@json_option
-@trust_option
+@common.quiet_option
+@common.source_options
+@common.json_option
+@common.trust_option
 def train(**options: Any) -> None:
     """Train a model on SOURCE and evaluate it on validation and test triples.
 
@@ -124,7 +110,7 @@ def _in_processes(options: dict[str, Any]) -> int:
     # A run records its threads; each process is to have a part of this machine's instead.
     told = any(key.partition("=")[0].strip() == "runtime.threads" for key in options["sets"])
     further = [] if told or not options["resume"] else ["--set", "runtime.threads=auto"]
-    arguments = [*click.get_current_context().obj.arguments, *further]
+    arguments = [*click.get_current_context().obj["arguments"], *further]
     try:
         return processes.start(options["processes"], arguments)
     except PeerError as error:
@@ -145,18 +131,10 @@ def _start(options: dict[str, Any], group: Processes) -> Result:
     with group.main_first():  # A data set is fetched once.
         kg = _read(config)
     if group.main:
-        warn_of_mirrors(kg)
-        warn_of_alike(kg, config.data.source)
-    observers = _observers(options)
-    return launch.train(
-        kg,
-        config,
-        options["out"],
-        overwrite=options["overwrite"],
-        progress=_progress(options),
-        observers=observers,
-        processes=group,
-    )
+        common.warn_of_mirrors(kg)
+        common.warn_of_alike(kg, config.data.source)
+    told = _told(options, group)
+    return launch.train(kg, config, options["out"], overwrite=options["overwrite"], **told)
 
 
 def _resume(options: dict[str, Any], group: Processes) -> Result:
@@ -164,36 +142,33 @@ def _resume(options: dict[str, Any], group: Processes) -> Result:
     from dglkgmix.runs import run_files
     from dglkgmix.training import launch
 
+    told, fresh = _told(options, group), "Nothing to resume yet: starting from the beginning"
     begun = group.gathered((options["out"] / "manifest.json").exists())[0]
     if options["source"] and not begun:
-        _progress(options).message("Nothing to resume yet: starting from the beginning")
+        told["progress"].message(fresh)
         return _start(options, group)
     with launch.opened(options["out"], group) as folder:
         if options["source"] and not group.gathered(folder.has(run_files.CONFIG))[0]:
-            _progress(options).message("Nothing to resume yet: starting from the beginning")
+            told["progress"].message(fresh)
             config = _assembled(options)
-            return _go_on(options, folder, _read(config), config, group)
-        config = _stored(options, folder)
-        return _go_on(options, folder, run_files.read_graph(folder), config, group)
+            kg = _read(config)
+        else:
+            config, kg = _stored(options, folder), run_files.read_graph(folder)
+        return launch.resume(folder, kg, config, **told)
 
 
-def _go_on(
-    options: dict[str, Any],
-    folder: RunFolder,
-    kg: KnowledgeGraph,
-    config: Config,
-    group: Processes,
-) -> Result:
-    from dglkgmix.training import launch
+def _told(options: dict[str, Any], group: Processes) -> dict[str, Any]:
+    """What hears of a training, and who takes part."""
+    from dglkgmix.training.progress import make_progress
 
-    return launch.resume(
-        folder,
-        kg,
-        config,
-        progress=_progress(options),
-        observers=_observers(options),
-        processes=group,
-    )
+    observers: list[Any] = []
+    if options["tensorboard"]:
+        from dglkgmix.runs.history import TensorBoard
+
+        check_text(options["tensorboard"], "--tensorboard")
+        observers = [TensorBoard(options["tensorboard"])]
+    progress = make_progress(quiet=options["quiet"])
+    return {"progress": progress, "observers": observers, "processes": group}
 
 
 def _show_config(options: dict[str, Any]) -> None:
@@ -254,33 +229,18 @@ def _read(config: Config) -> KnowledgeGraph:
     data = config.data
     if not data.source:
         raise ConfigError("SOURCE is missing: a catalog name, a folder or a file of triples")
-    return load_source(data.source, **data.reading, **data.splitting)
-
-
-def _progress(options: dict[str, Any]) -> Any:
-    from dglkgmix.training.progress import make_progress
-
-    return make_progress(quiet=options["quiet"])
-
-
-def _observers(options: dict[str, Any]) -> list[Any]:
-    if not options["tensorboard"]:
-        return []
-    from dglkgmix.runs.history import TensorBoard
-
-    check_text(options["tensorboard"], "--tensorboard")
-    return [TensorBoard(options["tensorboard"])]
+    return common.load_source(data.source, **data.reading, **data.splitting)
 
 
 def _print(result: Result, as_json: bool) -> None:
     mrr, popularity = result.mrr, result.popularity_mrr
     if mrr is not None and popularity is not None and mrr < popularity:
-        warn(
+        common.warn(
             f"the model's MRR, {mrr:.4f}, is below {popularity:.4f}, that of ranking entities by "
             "popularity alone: train longer, or with other settings"
         )
     if as_json:
-        emit_json(result.to_dict())
+        common.emit_json(result.to_dict())
         return
     from dglkgmix.cli.columns import account_table
 
@@ -291,4 +251,4 @@ def _print(result: Result, as_json: bool) -> None:
         click.echo("No validation and no test triples: nothing was evaluated.")
     if result.popularity_mrr is not None:
         click.echo(f"Ranking by popularity alone: MRR {result.popularity_mrr:.4f}")
-    click.echo(f"Run: {printable(str(result.run))} ({result.length})")
+    click.echo(f"Run: {common.printable(str(result.run))} ({result.length})")

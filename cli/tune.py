@@ -8,16 +8,13 @@ from typing import Any
 
 import click
 
-from dglkgmix.cli.common import emit_json, json_option, printable, source_options
+from dglkgmix.cli.common import emit_json, json_option, printable, quiet_option, source_options
 from dglkgmix.cli.outputs import OUT_FOLDER, NonEmpty, check_text, overwrite_option
 from dglkgmix.cli.threads import use_free_cores
 from dglkgmix.errors import ConfigError
 
 
-@click.command(
-    epilog="Example: dglkgmix tune codex-s --space paper-conve --trials 50 --out search",
-    context_settings={"show_default": True},
-)
+@click.command(epilog="Example: dglkgmix tune codex-s --space paper-conve --trials 50 --out search")
 @click.argument("source", required=False)
 @click.option("--space", required=True, help="Space file, or paper-conve or paper-tucker.")
 @click.option("--trials", type=click.IntRange(min=1), default=20, help="Trials of the study.")
@@ -44,7 +41,7 @@ from dglkgmix.errors import ConfigError
 )
 @overwrite_option("the best recipe of another search in --out; its trials stay")
 @click.option("--show-space", is_flag=True, help="Print the space file and stop.")
-@click.option("--quiet", is_flag=True, help="No progress on standard error.")
+@quiet_option
 @source_options
 @json_option
 def tune(source: str | None, space: str, **options: Any) -> None:

@@ -9,6 +9,8 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from dglkgmix.version import __version__
+
 if TYPE_CHECKING:
     from dglkgmix.config import Config
     from dglkgmix.estimator.completer import KGCompleter
@@ -20,8 +22,6 @@ if TYPE_CHECKING:
     from dglkgmix.prediction.answers import Predictor
     from dglkgmix.runs.run import Run
     from dglkgmix.training.launch import train
-
-__version__ = "0.2.0"
 
 # Public name to module.
 _EXPORTS = {

@@ -17,8 +17,7 @@ import importlib.machinery
 import os
 import sys
 import warnings
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from types import ModuleType
 from typing import Any
 
@@ -85,14 +84,10 @@ class _GraphboltFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         try:
             self._loader.exec_module(module)
         except (ImportError, OSError, RuntimeError, AttributeError) as error:
-            _forget(f"{GRAPHBOLT}.")
+            for name in [name for name in sys.modules if name.startswith(f"{GRAPHBOLT}.")]:
+                del sys.modules[name]
             self.stand_in = _StandIn(error)
             sys.modules[GRAPHBOLT] = self.stand_in
-
-
-def _forget(prefix: str) -> None:
-    for name in [name for name in sys.modules if name.startswith(prefix)]:
-        del sys.modules[name]
 
 
 def _first_line(error: BaseException) -> str:
@@ -108,23 +103,6 @@ def _choose_backend() -> None:
         )
     # Kept set: a child process that imports DGL by itself stays silent too.
     os.environ[BACKEND] = chosen
-
-
-@contextmanager
-def _graphbolt_optional() -> Iterator[None]:
-    finder = _GraphboltFinder()
-    sys.meta_path.insert(0, finder)
-    try:
-        yield
-    finally:
-        if finder.stand_in is None:  # Else it stays, to explain imports of graphbolt's parts.
-            sys.meta_path.remove(finder)
-
-
-def _import_quietly() -> ModuleType:
-    with _graphbolt_optional(), warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # DGL's and torchdata's own deprecations
-        return importlib.import_module("dgl")
 
 
 def _explain(error: Exception) -> DependencyError:
@@ -145,10 +123,17 @@ def _load() -> ModuleType:
     if "dgl" in sys.modules:  # The user's own import came first; it is as good.
         return sys.modules["dgl"]
     _choose_backend()
+    finder = _GraphboltFinder()
+    sys.meta_path.insert(0, finder)
     try:
-        return _import_quietly()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # DGL's and torchdata's own deprecations
+            return importlib.import_module("dgl")
     except (ImportError, OSError) as error:
         raise _explain(error) from error
+    finally:
+        if finder.stand_in is None:  # Else it stays, to explain imports of graphbolt's parts.
+            sys.meta_path.remove(finder)
 
 
 dgl: Any = _load()

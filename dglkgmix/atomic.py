@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from dglkgmix.errors import StorageError
+from dglkgmix.errors import OVERWRITE, ConfigError, StorageError
 from dglkgmix.paths import path_of
 
 # A file's content, or a function that writes it to the path it is given.
@@ -75,12 +75,21 @@ def write_atomic(path: Path, data: Content) -> None:
         pass
 
 
-def write_folder(files: Mapping[Path, Content]) -> list[Path]:
+def refuse_existing(paths: Iterable[Path], *, overwrite: bool) -> None:
+    """ConfigError for the first path that is there, unless it may be overwritten."""
+    for path in paths:
+        if path.exists() and not overwrite:
+            raise ConfigError(f"{path}: exists; choose another place, or pass {OVERWRITE}")
+
+
+def write_folder(files: Mapping[Path, Content], *, overwrite: bool) -> list[Path]:
     """Write files of a folder, which is made where it does not exist; their paths.
 
     Raises:
+        ConfigError: as :func:`refuse_existing`; nothing is written.
         StorageError: the folder cannot be made, or as :func:`write_atomic`.
     """
+    refuse_existing(files, overwrite=overwrite)
     for path, data in files.items():
         try:
             path.parent.mkdir(parents=True, exist_ok=True)

@@ -226,7 +226,7 @@ be faster than their share allows, and a processor that multiplies bf16 natively
 "auto"` then takes, mostly shortens them. Where two thirds of a step are products, dropping all the
 rest would make it half as fast again and no more: that is what stands between these ratios and
 three times the textbook, whose products are the same. What bf16 does to the quality of a model is
-among the [results](results.md#bf16-beside-float32).
+among the [results](results/first-findings.md#bf16-beside-float32).
 """,
     "evaluation": """
 Filtered ranks of the test set, both directions. The sides share the weights of a DistMult; the
@@ -300,24 +300,27 @@ and its fused optimisers take gradients in the weights' own type.
 ## Beside other processes
 
 OpenMP's threads wait for each other by spinning, on cores that other processes need. The command
-line sets `GOMP_SPINCOUNT=1000` (libgomp's own is 300,000), unless that, `OMP_WAIT_POLICY` or
+line sets `GOMP_SPINCOUNT=30000` (libgomp's own is 300,000), unless that, `OMP_WAIT_POLICY` or
 `KMP_BLOCKTIME` is set. Where other processes compute all the time, `train`, `evaluate`,
 `experiment`, `tune` and `demo` take one thread less for each and say so, unless `OMP_NUM_THREADS`
 is set. The number is recorded as `runtime.threads`. Linux tells how many threads run on the whole
 machine, those of low priority included. A user's own Python process is left as it is.
 
-`dglkgmix train world --model conve --set model.entity_dim=64 --epochs 1 --quiet --out …` on two
-cores with about ten threads of other processes at work, in turns, two turns each, median:
+`dglkgmix train world --epochs 25 --quiet` on two cores, alone (two turns) and beside one process
+that multiplies matrices, in seconds:
 
-| | seconds | CPU seconds |
+| turns of a waiting thread | idle cores | beside one process |
 | --- | --- | --- |
-| 300,000 turns, two threads | 49.6 | 19.3 |
-| as the command line sets it: 1,000 turns, one thread | 15.0 | 5.5 |
+| 1,000, two threads | 16.5, 18.2 | 16.0 |
+| 10,000, two threads | 13.1, 12.3 | 29.7 |
+| 30,000, two threads | 11.1, 11.7 | 47.7 |
+| 100,000, two threads | 12.2, 11.9 | 96.6 |
+| 300,000, two threads | 12.4, 10.5 | 41.5 |
+| one thread | 12.6 | 12.6 |
 
-150 small steps (eight pointwise operations, one product, binary cross-entropy, gradients) in the
-same company, two measurements: 15 and 23 s with 300,000 turns, 3.5 and 3.5 with 10,000, 1.5 and
-2.3 with 1,000, 1.4 and 3.0 with none; 1.1 and 1.2 with one thread. What fewer turns cost on idle
-cores has not been measured.
+So 30,000 turns cost nothing on idle cores; what saves a busy machine is the smaller number of
+threads, chosen when the command starts. A process that begins later slows it down as the column
+shows. `python -m bench.busy OUT` times whole commands in this way.
 
 ## Start-up
 

@@ -1,13 +1,10 @@
 """What several test files use."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess
 import sys
 import textwrap
-from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -16,21 +13,19 @@ ROOT = Path(__file__).resolve().parent.parent
 
 
 @pytest.fixture(scope="session", autouse=True)
-def ctrl_c_works() -> None:
+def ctrl_c_works():
     """A shell ignores Ctrl-C for what it runs in the background, and so would every child here."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")
-def run_python() -> Callable[..., subprocess.CompletedProcess[str]]:
+def run_python():
     """Runs code in an interpreter of its own: ``run_python(code, *arguments, NAME=value)``.
 
     Keywords are environment variables, None removes one.
     """
 
-    def run(
-        code: str, *arguments: object, **environment: object
-    ) -> subprocess.CompletedProcess[str]:
+    def run(code, *arguments, **environment):
         return subprocess.run(
             [sys.executable, "-c", textwrap.dedent(code), *map(str, arguments)],
             env={
@@ -47,7 +42,7 @@ def run_python() -> Callable[..., subprocess.CompletedProcess[str]]:
 
 
 @pytest.fixture(scope="session")
-def shared_data() -> Path:
+def shared_data():
     """The folder with FB15k-237, NELL-995, CoDEx-M and CoDEx-S, laid beside the repository."""
     folder = ROOT.parent / "shared" / "data"
     if not folder.is_dir():
@@ -72,12 +67,12 @@ TOY = {
 
 
 @pytest.fixture
-def toy_rows() -> dict[str, list[tuple[str, str, str]]]:
+def toy_rows():
     """A small graph with a self-loop, an entity of test alone and a relation of valid alone."""
     return {split: list(rows) for split, rows in TOY.items()}
 
 
-def write_splits(folder: Path, splits: Mapping[str, Iterable[Sequence[str]]]) -> Path:
+def write_splits(folder, splits):
     """The folder, with a tab-separated file for each split."""
     folder.mkdir(exist_ok=True)
     for split, rows in splits.items():
@@ -87,6 +82,6 @@ def write_splits(folder: Path, splits: Mapping[str, Iterable[Sequence[str]]]) ->
 
 
 @pytest.fixture
-def toy_folder(tmp_path: Path) -> Path:
+def toy_folder(tmp_path):
     """The same graph as a folder of tab-separated files."""
     return write_splits(tmp_path / "toy", TOY)

@@ -1,7 +1,5 @@
 """Prints pins to the lowest versions that pyproject.toml allows, for `make test-oldest`."""
 
-from __future__ import annotations
-
 import re
 import sys
 from pathlib import Path
@@ -16,7 +14,7 @@ EXTRAS = ("rdf", "tracking", "tune")
 REQUIREMENT = re.compile(r"(?P<name>[\w.-]+)>=(?P<lowest>[^,; ]+)[^;]*(?P<marker>;.*)?")
 
 
-def lowest(requirement: str) -> str:
+def lowest(requirement):
     """``name==lowest; marker`` for ``name>=lowest,...; marker``."""
     found = REQUIREMENT.fullmatch(requirement)
     if found is None:
@@ -24,7 +22,7 @@ def lowest(requirement: str) -> str:
     return f"{found['name']}=={found['lowest']}{found['marker'] or ''}"
 
 
-def pins(pyproject: Path) -> list[str]:
+def pins(pyproject):
     project = tomllib.loads(pyproject.read_text(encoding="utf-8"))["project"]
     extras = [item for name in EXTRAS for item in project["optional-dependencies"][name]]
     return [lowest(requirement) for requirement in project["dependencies"] + extras]

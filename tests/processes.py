@@ -1,14 +1,10 @@
 """Functions that several processes run together, as torchrun would have them."""
 
-from __future__ import annotations
-
 import multiprocessing
 import tempfile
 import traceback
-from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
 
 import torch
 import torch.distributed as dist
@@ -21,7 +17,7 @@ LIBRARY = ["torch", "dglkgmix.training.launch", "dglkgmix.runs.run"]
 SECONDS = 120
 
 
-def together(size: int, function: Callable[..., Any], *args: Any) -> list[Any]:
+def together(size, function, *args):
     """What ``function(processes, *args)`` returns in each of ``size`` processes; plain values."""
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(LIBRARY)
@@ -40,13 +36,11 @@ def together(size: int, function: Callable[..., Any], *args: Any) -> list[Any]:
 
 
 class _Failure:
-    def __init__(self, text: str) -> None:
+    def __init__(self, text):
         self.text = text
 
 
-def _one(
-    index: int, path: str, size: int, queue: Any, function: Callable[..., Any], args: Any
-) -> None:
+def _one(index, path, size, queue, function, args):
     torch.set_num_threads(1)
     store = dist.FileStore(path, size)
     store.set_timeout(timedelta(seconds=SECONDS))

@@ -1,8 +1,5 @@
 """Freed memory is kept: a buffer that is made anew costs no page faults."""
 
-from __future__ import annotations
-
-import subprocess
 import sys
 
 PROGRAM = """
@@ -23,10 +20,7 @@ print(int(told), plain, faults())
 """
 
 
-def test_buffers_are_used_again() -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=True
-    )
-    told, plain, kept = map(int, done.stdout.split())
+def test_buffers_are_used_again(run_python):
+    told, plain, kept = map(int, run_python(PROGRAM).stdout.split())
     assert told == ("linux" in sys.platform)
     assert kept < plain / 5

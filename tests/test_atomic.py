@@ -1,7 +1,5 @@
 """A write that fails, is interrupted or finds no room leaves what was there."""
 
-from __future__ import annotations
-
 import errno
 import os
 from pathlib import Path
@@ -13,8 +11,8 @@ from dglkgmix.errors import StorageError
 from tests.test_files import contents, fast_disk, file_size_limit  # noqa: F401 - a fixture
 
 
-def test_a_writer_that_fails_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> None:
-    def fail(path: Path) -> None:
+def test_a_writer_that_fails_leaves_the_old_file_and_nothing_else(tmp_path):
+    def fail(path):
         path.write_bytes(b"new")
         raise RuntimeError("a tensor that cannot be had")
 
@@ -24,13 +22,13 @@ def test_a_writer_that_fails_leaves_the_old_file_and_nothing_else(tmp_path: Path
     assert contents(tmp_path) == {"f": b"old"}
 
 
-def test_writes_and_replaces(tmp_path: Path) -> None:
+def test_writes_and_replaces(tmp_path):
     write_atomic(tmp_path / "f", b"one")
     write_atomic(tmp_path / "f", b"")
     assert contents(tmp_path) == {"f": b""}
 
 
-def test_follows_the_umask_as_other_files_do(tmp_path: Path) -> None:
+def test_follows_the_umask_as_other_files_do(tmp_path):
     (tmp_path / "ordinary").touch()
     write_atomic(tmp_path / "f", b"x")
     assert (tmp_path / "f").stat().st_mode == (tmp_path / "ordinary").stat().st_mode
@@ -47,15 +45,15 @@ def test_follows_the_umask_as_other_files_do(tmp_path: Path) -> None:
     ],
 )
 def test_a_failing_disk_leaves_the_old_file_and_nothing_else(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    step: str,
-    number: int,
-    advice: str,
-) -> None:
+    tmp_path,
+    monkeypatch,
+    step,
+    number,
+    advice,
+):
     write_atomic(tmp_path / "f", b"old")
 
-    def fail(*args: object) -> None:
+    def fail(*args):
         raise OSError(number, os.strerror(number))
 
     monkeypatch.setattr(*((os, "fsync") if step == "fsync" else (Path, "replace")), fail)
@@ -65,10 +63,8 @@ def test_a_failing_disk_leaves_the_old_file_and_nothing_else(
     assert contents(tmp_path) == {"f": b"old"}
 
 
-def test_ctrl_c_leaves_the_old_file_and_nothing_else(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def interrupt(*args: object) -> None:
+def test_ctrl_c_leaves_the_old_file_and_nothing_else(tmp_path, monkeypatch):
+    def interrupt(*args):
         raise KeyboardInterrupt
 
     write_atomic(tmp_path / "f", b"old")
@@ -78,25 +74,23 @@ def test_ctrl_c_leaves_the_old_file_and_nothing_else(
     assert contents(tmp_path) == {"f": b"old"}
 
 
-def test_the_folder_is_gone(tmp_path: Path) -> None:
-    with pytest.raises(StorageError, match="does not exist, or was removed"):
-        write_atomic(tmp_path / "gone" / "f", b"x")
-
-
-def test_a_file_stands_for_the_folder(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("place", "advice"),
+    [
+        ("gone/f", "does not exist, or was removed"),
+        ("file/f", "a file stands where a folder belongs"),
+        ("folder", "a folder stands where a file belongs"),
+    ],
+)
+def test_what_stands_in_the_way_is_told(tmp_path, place, advice):
     (tmp_path / "file").touch()
-    with pytest.raises(StorageError, match="a file stands where a folder belongs"):
-        write_atomic(tmp_path / "file" / "f", b"x")
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(StorageError, match=advice):
+        write_atomic(tmp_path / place, b"x")
+    assert sorted(path.name for path in tmp_path.rglob("*")) == ["file", "folder"]
 
 
-def test_a_folder_stands_for_the_file(tmp_path: Path) -> None:
-    (tmp_path / "f").mkdir()
-    with pytest.raises(StorageError, match="a folder stands where a file belongs"):
-        write_atomic(tmp_path / "f", b"x")
-    assert list(tmp_path.iterdir()) == [tmp_path / "f"]
-
-
-def test_a_real_limit_of_the_system(tmp_path: Path) -> None:
+def test_a_real_limit_of_the_system(tmp_path):
     """A full disk as the kernel reports it, without the rights to mount one."""
     write_atomic(tmp_path / "f", b"old")
     with (
@@ -107,12 +101,10 @@ def test_a_real_limit_of_the_system(tmp_path: Path) -> None:
     assert contents(tmp_path) == {"f": b"old"}
 
 
-def test_the_file_and_the_rename_are_synced_in_this_order(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    seen: list[tuple[str, list[str]]] = []
+def test_the_file_and_the_rename_are_synced_in_this_order(tmp_path, monkeypatch):
+    seen = []
 
-    def record(descriptor: int) -> None:
+    def record(descriptor):
         synced = Path(f"/proc/self/fd/{descriptor}").readlink()
         kind = "folder" if synced == tmp_path else "file"
         seen.append((kind, [file.suffix for file in tmp_path.iterdir()]))

@@ -1,7 +1,5 @@
 """Every case of the list of known faults has a test that is there."""
 
-from __future__ import annotations
-
 import ast
 import sys
 from functools import cache
@@ -22,7 +20,7 @@ CASES = tomllib.loads((ROOT / "tests" / "cases.toml").read_text(encoding="utf-8"
 
 
 @cache
-def nodes(file: str) -> set[str]:
+def nodes(file):
     """The tests of a file as pytest names them, without parameters."""
     tree = ast.parse((ROOT / file).read_text(encoding="utf-8"))
     found = set()
@@ -34,25 +32,25 @@ def nodes(file: str) -> set[str]:
     return found
 
 
-def test_every_case_stands_in_the_table_once() -> None:
+def test_every_case_stands_in_the_table_once():
     assert [case["number"] for case in CASES] == NUMBERS
 
 
-def test_every_case_has_tests_that_are_there() -> None:
+def test_every_case_has_tests_that_are_there():
     named = [(case["number"], *test.split("::", 1)) for case in CASES for test in case["tests"]]
     missing = [f"case {n}: {file}::{node}" for n, file, node in named if node not in nodes(file)]
     assert missing == []
     assert all(case["tests"] and case["what"] for case in CASES)
 
 
-def test_no_case_rests_on_a_test_that_is_left_out_of_the_ordinary_run() -> None:
+def test_no_case_rests_on_a_test_that_is_left_out_of_the_ordinary_run():
     for case in CASES:
         for test in case["tests"]:
             file, node = test.split("::", 1)
             assert not is_long(file, node.split("::")[-1]), test
 
 
-def is_long(file: str, function: str) -> bool:
+def is_long(file, function):
     tree = ast.parse((ROOT / file).read_text(encoding="utf-8"))
     return any(
         "mark.long" in ast.unparse(decorator)

@@ -1,10 +1,5 @@
-from __future__ import annotations
-
 import os
 import sys
-from collections.abc import Callable
-from pathlib import Path
-from subprocess import CompletedProcess
 
 import pytest
 import torch
@@ -13,10 +8,8 @@ from dglkgmix import _dgl
 from dglkgmix._dgl import dgl
 from dglkgmix.errors import DependencyError
 
-RunPython = Callable[..., "CompletedProcess[str]"]
 
-
-def fake_dgl(folder: Path, graphbolt: str | None = None, init: str = "") -> Path:
+def fake_dgl(folder, graphbolt=None, init=""):
     """A package named dgl that imports its graphbolt at import, as DGL 2.1 does."""
     package = folder / "dgl"
     package.mkdir()
@@ -30,9 +23,7 @@ def fake_dgl(folder: Path, graphbolt: str | None = None, init: str = "") -> Path
 
 
 class TestRealDgl:
-    def test_imports_in_silence_and_writes_nothing_at_home(
-        self, run_python: RunPython, tmp_path: Path
-    ) -> None:
+    def test_imports_in_silence_and_writes_nothing_at_home(self, run_python, tmp_path):
         code = """
             import os
             from dglkgmix._dgl import dgl
@@ -45,7 +36,7 @@ class TestRealDgl:
         assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
         assert list(tmp_path.iterdir()) == []
 
-    def test_every_kind_of_call_that_the_library_makes(self, tmp_path: Path) -> None:
+    def test_every_kind_of_call_that_the_library_makes(self, tmp_path):
         empty = torch.empty(0, dtype=torch.int64)
         edges = (torch.tensor([0, 2, 1]), torch.tensor([1, 1, 3]))
         graph = dgl.heterograph(
@@ -62,7 +53,7 @@ class TestRealDgl:
         (again,), _ = dgl.load_graphs(str(tmp_path / "graph.bin"))
         assert again.canonical_etypes == graph.canonical_etypes
 
-    def test_an_undeclared_need_is_named(self, run_python: RunPython) -> None:
+    def test_an_undeclared_need_is_named(self, run_python):
         code = """
             import sys
             sys.modules["packaging"] = None
@@ -102,9 +93,7 @@ class TestGraphbolt:
             "raise AttributeError('no libgraphbolt_pytorch_2.13.0.so')",
         ],
     )
-    def test_a_stand_in_where_the_real_one_does_not_load(
-        self, run_python: RunPython, tmp_path: Path, failure: str
-    ) -> None:
+    def test_a_stand_in_where_the_real_one_does_not_load(self, run_python, tmp_path, failure):
         path = fake_dgl(tmp_path, f"from .base import *\n{failure}\n", "version = 'fake'\n")
         done = run_python(self.USE, PYTHONPATH=path)
         *complaints, rest = done.stdout.splitlines()
@@ -117,29 +106,27 @@ class TestGraphbolt:
         assert rest.startswith("False")
         assert rest.endswith("fake")
 
-    def test_the_real_one_where_it_loads(self, run_python: RunPython, tmp_path: Path) -> None:
+    def test_the_real_one_where_it_loads(self, run_python, tmp_path):
         path = fake_dgl(tmp_path, "from .base import *\n", "version = 'fake'\n")
         done = run_python(self.USE, PYTHONPATH=path)
         finders = run_python(self.FINDERS, PYTHONPATH=path).stdout.strip()
         assert done.stdout.splitlines() == ["works"] * 4 + [f"False {finders} fake"], done.stderr
 
-    def test_a_dgl_without_graphbolt(self, run_python: RunPython, tmp_path: Path) -> None:
+    def test_a_dgl_without_graphbolt(self, run_python, tmp_path):
         path = fake_dgl(tmp_path, None, "version = 'fake'\n")
         code = "from dglkgmix._dgl import dgl; print(dgl.version); import dgl.graphbolt"
         done = run_python(code, PYTHONPATH=path)
         assert done.stdout == "fake\n"
         assert "ModuleNotFoundError: No module named 'dgl.graphbolt'" in done.stderr
 
-    def test_a_fault_of_another_kind_is_not_hidden(
-        self, run_python: RunPython, tmp_path: Path
-    ) -> None:
+    def test_a_fault_of_another_kind_is_not_hidden(self, run_python, tmp_path):
         path = fake_dgl(tmp_path, "raise KeyError('a bug')\n")
         done = run_python("import dglkgmix._dgl", PYTHONPATH=path)
         assert "KeyError: 'a bug'" in done.stderr
 
 
 class TestFaults:
-    def test_dgl_is_not_installed(self, run_python: RunPython) -> None:
+    def test_dgl_is_not_installed(self, run_python):
         code = """
             import importlib.abc, sys
             class Hide(importlib.abc.MetaPathFinder):
@@ -152,13 +139,13 @@ class TestFaults:
         done = run_python(code)
         assert "DependencyError: DGL is not installed: pip install 'dgl>=1.1.3,<3'" in done.stderr
 
-    def test_dgl_does_not_load(self, run_python: RunPython, tmp_path: Path) -> None:
+    def test_dgl_does_not_load(self, run_python, tmp_path):
         fault = "raise OSError('libcudart.so.12: cannot open shared object file\\nsecond line')"
         done = run_python("import dglkgmix._dgl", PYTHONPATH=fake_dgl(tmp_path, None, fault))
         assert "DGL is installed but does not load (libcudart.so.12: cannot open" in done.stderr
         assert "--force-reinstall" in done.stderr
 
-    def test_the_user_s_own_import_is_as_good(self, run_python: RunPython, tmp_path: Path) -> None:
+    def test_the_user_s_own_import_is_as_good(self, run_python, tmp_path):
         code = """
             import dgl, os
             del os.environ["DGLBACKEND"]
@@ -168,25 +155,23 @@ class TestFaults:
         path = fake_dgl(tmp_path)
         assert run_python(code, PYTHONPATH=path, DGLBACKEND="x").stdout == "True False\n"
 
-    def test_another_backend_in_the_environment(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_another_backend_in_the_environment(self, monkeypatch):
         monkeypatch.setenv("DGLBACKEND", "tensorflow")
         with pytest.raises(DependencyError, match=r"DGLBACKEND is 'tensorflow'.*unset it"):
             _dgl._choose_backend()
 
     @pytest.mark.parametrize("value", [None, "", "pytorch"])
-    def test_no_backend_in_the_environment(
-        self, monkeypatch: pytest.MonkeyPatch, value: str | None
-    ) -> None:
+    def test_no_backend_in_the_environment(self, monkeypatch, value):
         monkeypatch.delenv("DGLBACKEND", raising=False)
         if value is not None:
             monkeypatch.setenv("DGLBACKEND", value)
         _dgl._choose_backend()
         assert os.environ["DGLBACKEND"] == "pytorch"
 
-    def test_a_module_whose_package_has_another_name(self) -> None:
+    def test_a_module_whose_package_has_another_name(self):
         error = ModuleNotFoundError("No module named 'yaml'", name="yaml")
         assert str(_dgl._explain(error)).endswith("pip install pyyaml")
 
-    def test_only_the_finder_for_graphbolt_may_stay(self) -> None:
+    def test_only_the_finder_for_graphbolt_may_stay(self):
         ours = [f for f in sys.meta_path if type(f).__module__ == "dglkgmix._dgl"]
         assert len(ours) == isinstance(sys.modules.get(_dgl.GRAPHBOLT), _dgl._StandIn)

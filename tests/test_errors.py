@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import inspect
 import pickle
 
@@ -15,12 +13,12 @@ KINDS = [
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_message_is_what_is_shown(kind: type[errors.DglkgmixError]) -> None:
+def test_the_message_is_what_is_shown(kind):
     assert str(kind("a.tsv:3: bad")) == "a.tsv:3: bad"
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_errors_cross_processes(kind: type[errors.DglkgmixError]) -> None:
+def test_errors_cross_processes(kind):
     again = pickle.loads(pickle.dumps(kind("bad")))
     assert (type(again), str(again)) == (kind, "bad")
 
@@ -39,9 +37,7 @@ def test_errors_cross_processes(kind: type[errors.DglkgmixError]) -> None:
         (errors.PeerError, ConnectionError, 1),
     ],
 )
-def test_each_is_the_built_in_that_users_catch(
-    kind: type[errors.DglkgmixError], builtin: type[Exception], status: int
-) -> None:
+def test_each_is_the_built_in_that_users_catch(kind, builtin, status):
     with pytest.raises(builtin):
         raise kind("bad")
     assert kind.exit_status == status

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import errno
 import json
 import os
@@ -9,10 +7,8 @@ import signal
 import subprocess
 import sys
 import textwrap
-from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from subprocess import CompletedProcess
 
 import pytest
 
@@ -20,7 +16,7 @@ from dglkgmix.errors import CheckpointError, StorageError
 from dglkgmix.files import MANIFEST, RunFolder, manifest_bytes
 
 
-def contents(folder: Path) -> dict[str, bytes]:
+def contents(folder):
     return {
         str(file.relative_to(folder)): file.read_bytes()
         for file in sorted(folder.rglob("*"))
@@ -29,13 +25,13 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 
 @pytest.fixture(autouse=True)
-def fast_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+def fast_disk(monkeypatch):
     """Nobody cuts the power here, and hundreds of real syncs take their time."""
     monkeypatch.setattr(os, "fsync", lambda descriptor: None)
 
 
 @pytest.fixture
-def run(tmp_path: Path) -> Path:
+def run(tmp_path):
     with RunFolder.create(tmp_path / "run") as folder:
         folder.write("config.toml", b"seed = 0\n")
         folder.write("model.safetensors", b"weights")
@@ -44,21 +40,7 @@ def run(tmp_path: Path) -> Path:
 
 
 @contextmanager
-def small_disk(path: Path) -> Iterator[str]:
-    """A disk of 64 KiB where this system lets us mount one, else files of at most 50 KiB."""
-    mount = ["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(path)]
-    if os.geteuid() == 0 and subprocess.run(mount, capture_output=True).returncode == 0:
-        try:
-            yield "the disk is full"
-        finally:
-            subprocess.run(["umount", "--lazy", str(path)], check=True)
-    else:
-        with file_size_limit(50_000):
-            yield "the file would be larger than this system allows"
-
-
-@contextmanager
-def file_size_limit(size: int) -> Iterator[None]:
+def file_size_limit(size):
     limit = resource.getrlimit(resource.RLIMIT_FSIZE)
     handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, limit[1]))
@@ -70,14 +52,10 @@ def file_size_limit(size: int) -> Iterator[None]:
 
 
 class TestReadingAndWriting:
-    def test_round_trip(self, run: Path) -> None:
+    def test_what_is_written_and_removed(self, run):
         folder = RunFolder.open(run)
         assert folder.read("last/state.safetensors") == b"state 1"
         assert folder.names == ["config.toml", "last/state.safetensors", "model.safetensors"]
-        assert folder.has("config.toml")
-        assert not folder.has("metrics.json")
-
-    def test_resume_writes_and_removes(self, run: Path) -> None:
         with RunFolder.resume(run) as folder:
             folder.write("last/state.safetensors", b"state 2")
             folder.write("metrics.json", b"{}")
@@ -88,7 +66,7 @@ class TestReadingAndWriting:
         assert again.names == ["config.toml", "last/state.safetensors", "metrics.json"]
         assert not (run / "model.safetensors").exists()
 
-    def test_a_folder_opened_for_reading_does_not_write(self, run: Path) -> None:
+    def test_a_folder_opened_for_reading_does_not_write(self, run):
         before = contents(run)
         folder = RunFolder.open(run)
         with pytest.raises(CheckpointError, match="opened for reading"):
@@ -97,28 +75,14 @@ class TestReadingAndWriting:
             folder.remove("config.toml")
         assert contents(run) == before
 
-    def test_a_closed_folder_does_not_write(self, run: Path) -> None:
-        with RunFolder.resume(run) as folder:
-            pass
-        folder.close()
-        with pytest.raises(CheckpointError, match="opened for reading"):
-            folder.write("config.toml", b"x")
-
-    def test_reading_works_on_a_folder_that_cannot_be_written(self, run: Path) -> None:
+    def test_reading_works_on_a_folder_that_cannot_be_written(self, run):
         run.chmod(0o500)
         try:
             assert RunFolder.open(run).read("config.toml") == b"seed = 0\n"
         finally:
             run.chmod(0o700)
 
-    def test_a_reader_follows_a_writer(self, run: Path) -> None:
-        reader = RunFolder.open(run)
-        with RunFolder.resume(run) as writer:
-            for number in range(3):
-                writer.write("last/state.safetensors", b"%d" % number)
-                assert reader.read("last/state.safetensors") == b"%d" % number
-
-    def test_a_reader_beside_a_busy_writer_sees_whole_states(self, run: Path) -> None:
+    def test_a_reader_beside_a_busy_writer_sees_whole_states(self, run):
         code = """
             import sys
             from dglkgmix.files import RunFolder
@@ -137,14 +101,14 @@ class TestReadingAndWriting:
     @pytest.mark.parametrize(
         "name", ["", "/etc/passwd", "../up", "a/../b", "a//b", "a/", ".", MANIFEST, ".lock", "a\0b"]
     )
-    def test_names_stay_inside(self, run: Path, name: str) -> None:
+    def test_names_stay_inside(self, run, name):
         with (
             RunFolder.resume(run) as folder,
             pytest.raises(CheckpointError, match="cannot be the name"),
         ):
             folder.write(name, b"x")
 
-    def test_links_to_elsewhere_are_not_followed(self, run: Path, tmp_path: Path) -> None:
+    def test_links_to_elsewhere_are_not_followed(self, run, tmp_path):
         elsewhere = tmp_path / "elsewhere"
         (run / "last").rename(elsewhere)
         (run / "last").symlink_to(elsewhere)
@@ -160,7 +124,7 @@ class TestDamage:
         "name", ["config.toml", "model.safetensors", "last/state.safetensors", MANIFEST]
     )
     @pytest.mark.parametrize("damage", ["flip", "truncate", "empty", "extend", "remove", "folder"])
-    def test_the_damaged_file_is_named(self, run: Path, name: str, damage: str) -> None:
+    def test_the_damaged_file_is_named(self, run, name, damage):
         file = run / name
         data = file.read_bytes()
         for place in random.Random(0).sample(range(len(data)), min(len(data), 8)):
@@ -175,7 +139,7 @@ class TestDamage:
         self.read_all(run)
 
     @staticmethod
-    def inflict(damage: str, file: Path, data: bytes, place: int) -> None:
+    def inflict(damage, file, data, place):
         if damage in ("remove", "folder"):
             file.unlink()
             if damage == "folder":
@@ -192,43 +156,23 @@ class TestDamage:
         )
 
     @staticmethod
-    def read_all(run: Path) -> None:
+    def read_all(run):
         folder = RunFolder.open(run)
         for name in ("config.toml", "model.safetensors", "last/state.safetensors"):
             assert folder.has(name)
             folder.read(name)
 
-    def test_two_files_swapped(self, run: Path) -> None:
-        one, two = run / "config.toml", run / "model.safetensors"
-        first, second = one.read_bytes(), two.read_bytes()
-        one.write_bytes(second)
-        two.write_bytes(first)
-        with pytest.raises(CheckpointError, match=f"^{one}: damaged"):
-            RunFolder.open(run).read("config.toml")
-        with pytest.raises(CheckpointError, match=f"^{two}: damaged"):
-            RunFolder.open(run).read("model.safetensors")
+    def test_a_file_that_was_never_written_or_is_foreign(self, run):
+        for _ in range(2):
+            assert not RunFolder.open(run).has("metrics.json")
+            with pytest.raises(CheckpointError, match=r"metrics\.json: not part of this run"):
+                RunFolder.open(run).read("metrics.json")
+            (run / "metrics.json").write_text("{}")
 
-    def test_a_file_from_another_run(self, run: Path, tmp_path: Path) -> None:
-        with RunFolder.create(tmp_path / "other") as other:
-            other.write("model.safetensors", b"other weights")
-        (tmp_path / "other" / "model.safetensors").replace(run / "model.safetensors")
-        with pytest.raises(CheckpointError, match=r"model\.safetensors: damaged"):
-            RunFolder.open(run).read("model.safetensors")
-
-    def test_a_file_that_was_never_written(self, run: Path) -> None:
-        with pytest.raises(CheckpointError, match=r"metrics\.json: not part of this run"):
-            RunFolder.open(run).read("metrics.json")
-
-    def test_a_foreign_file_is_not_read(self, run: Path) -> None:
-        (run / "metrics.json").write_text("{}")
-        assert not RunFolder.open(run).has("metrics.json")
-        with pytest.raises(CheckpointError, match="not part of this run"):
-            RunFolder.open(run).read("metrics.json")
-
-    def test_a_file_that_may_not_be_read(self, run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_a_file_that_may_not_be_read(self, run, monkeypatch):
         folder = RunFolder.open(run)
 
-        def refuse(self: Path, mode: str = "rb") -> bytes:
+        def refuse(self, mode="rb"):
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
 
         monkeypatch.setattr(Path, "read_bytes", refuse)
@@ -253,13 +197,13 @@ class TestDamage:
             b'{"name": "A web app", "icons": []}',
         ],
     )
-    def test_any_other_manifest_is_refused_by_name(self, run: Path, data: bytes) -> None:
+    def test_any_other_manifest_is_refused_by_name(self, run, data):
         assert list(json.loads((run / MANIFEST).read_bytes())) == ["format", "files", "seal"]
         (run / MANIFEST).write_bytes(data)
         with pytest.raises(CheckpointError, match=r"run/manifest\.json: damaged"):
             RunFolder.open(run)
 
-    def test_no_folder_and_not_a_folder(self, tmp_path: Path) -> None:
+    def test_no_folder_and_not_a_folder(self, tmp_path):
         (tmp_path / "file").touch()
         (tmp_path / "empty").mkdir()
         for name, message in [
@@ -270,35 +214,23 @@ class TestDamage:
             for opened in (RunFolder.open, RunFolder.resume):
                 with pytest.raises(CheckpointError, match=message):
                     opened(tmp_path / name)
+        with pytest.raises(CheckpointError, match="a file, where a folder"):
+            RunFolder.create(tmp_path / "file", overwrite=True)
         assert contents(tmp_path) == {"file": b""}
 
 
 class TestCreate:
-    def test_makes_parents_and_marks_the_folder_at_once(self, tmp_path: Path) -> None:
+    def test_makes_parents_and_marks_the_folder_at_once(self, tmp_path):
         RunFolder.create(tmp_path / "a" / "b").close()
         assert RunFolder.open(tmp_path / "a" / "b").names == []
 
-    def test_takes_an_empty_folder(self, tmp_path: Path) -> None:
-        RunFolder.create(tmp_path).close()
-
-    def test_refuses_a_file(self, tmp_path: Path) -> None:
-        (tmp_path / "file").touch()
-        with pytest.raises(CheckpointError, match="a file, where a folder"):
-            RunFolder.create(tmp_path / "file", overwrite=True)
-
-    def test_refuses_a_folder_with_a_foreign_file_and_leaves_no_trace(self, tmp_path: Path) -> None:
+    def test_refuses_a_folder_with_a_foreign_file_and_leaves_no_trace(self, tmp_path):
         (tmp_path / "thesis.tex").write_text("mine")
         with pytest.raises(CheckpointError, match=r"thesis\.tex.*--overwrite"):
             RunFolder.create(tmp_path)
         assert contents(tmp_path) == {"thesis.tex": b"mine"}
 
-    def test_refuses_a_run_without_overwrite(self, run: Path) -> None:
-        before = contents(run)
-        with pytest.raises(CheckpointError, match="--overwrite"):
-            RunFolder.create(run)
-        assert contents(run) == before
-
-    def test_overwrite_removes_own_files_and_spares_foreign_ones(self, run: Path) -> None:
+    def test_overwrite_removes_own_files_and_spares_foreign_ones(self, run):
         (run / "notes.txt").write_text("mine")
         (run / "last" / "notes.txt").write_text("mine too")
         with RunFolder.create(run, overwrite=True) as folder:
@@ -307,12 +239,12 @@ class TestCreate:
         kept = {name for name in contents(run) if name not in (MANIFEST, ".lock")}
         assert kept == {"config.toml", "notes.txt", "last/notes.txt"}
 
-    def test_overwrite_removes_the_folders_that_it_empties(self, run: Path) -> None:
+    def test_overwrite_removes_the_folders_that_it_empties(self, run):
         RunFolder.create(run, overwrite=True).close()
         assert set(contents(run)) == {MANIFEST, ".lock"}
         assert not (run / "last").exists()
 
-    def test_overwrite_never_replaces_a_foreign_file_of_the_same_name(self, tmp_path: Path) -> None:
+    def test_overwrite_never_replaces_a_foreign_file_of_the_same_name(self, tmp_path):
         (tmp_path / "metrics.json").write_text("mine")
         with RunFolder.create(tmp_path, overwrite=True) as folder:
             folder.write("config.toml", b"x")
@@ -320,20 +252,14 @@ class TestCreate:
                 folder.write("metrics.json", b"{}")
         assert (tmp_path / "metrics.json").read_text() == "mine"
 
-    def test_announced_names_are_checked_at_once(self, tmp_path: Path) -> None:
-        (tmp_path / "metrics.json").write_text("mine")
-        with pytest.raises(CheckpointError, match=r"metrics\.json: not a file of this run"):
-            RunFolder.create(tmp_path, overwrite=True, names=["config.toml", "metrics.json"])
-        assert not (tmp_path / MANIFEST).exists()
-
-    def test_overwrite_with_a_damaged_manifest_removes_nothing(self, run: Path) -> None:
+    def test_overwrite_with_a_damaged_manifest_removes_nothing(self, run):
         (run / MANIFEST).write_bytes((run / MANIFEST).read_bytes()[:-5])
         before = contents(run)
         with pytest.raises(CheckpointError, match="remove the folder yourself"):
             RunFolder.create(run, overwrite=True)
         assert contents(run) == before
 
-    def test_overwrite_with_a_forged_manifest_removes_nothing_outside(self, tmp_path: Path) -> None:
+    def test_overwrite_with_a_forged_manifest_removes_nothing_outside(self, tmp_path):
         (tmp_path / "precious").write_text("mine")
         run = tmp_path / "run"
         run.mkdir()
@@ -342,16 +268,16 @@ class TestCreate:
             RunFolder.create(run, overwrite=True)
         assert (tmp_path / "precious").read_text() == "mine"
 
-    def test_what_a_killed_start_leaves_is_no_obstacle(self, tmp_path: Path) -> None:
+    def test_what_a_killed_start_leaves_is_no_obstacle(self, tmp_path):
         (tmp_path / ".lock").touch()
         (tmp_path / f".dglkgmix-{'0' * 16}.tmp").write_bytes(b"half")
         RunFolder.create(tmp_path).close()
         assert set(contents(tmp_path)) == {MANIFEST, ".lock"}
 
-    def test_an_unwritable_folder(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_an_unwritable_folder(self, tmp_path, monkeypatch):
         """As the kernel answers anyone but root."""
 
-        def refuse(*args: object, **options: object) -> int:
+        def refuse(*args, **options):
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
 
         monkeypatch.setattr(os, "open", refuse)
@@ -360,7 +286,7 @@ class TestCreate:
 
 
 class TestStorage:
-    def test_the_folder_removed_during_the_run(self, run: Path) -> None:
+    def test_the_folder_removed_during_the_run(self, run):
         with RunFolder.resume(run) as folder:
             for file in sorted(run.rglob("*"), reverse=True):
                 file.rmdir() if file.is_dir() else file.unlink()
@@ -369,13 +295,11 @@ class TestStorage:
                 folder.write("last/state.safetensors", b"state 2")
         assert not run.exists()
 
-    def test_a_folder_that_vanishes_within_a_write_is_not_made_anew(
-        self, run: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_a_folder_that_vanishes_within_a_write_is_not_made_anew(self, run, monkeypatch):
         """Right after the manifest was written, and before the file is renamed into place."""
         commit = RunFolder._commit
 
-        def vanish(self: RunFolder, changes: dict[str, tuple[str, ...]]) -> None:
+        def vanish(self, changes):
             commit(self, changes)
             run.rename(run.with_name("elsewhere"))
 
@@ -386,20 +310,18 @@ class TestStorage:
         assert not run.exists()
         assert RunFolder.open(run.with_name("elsewhere")).read("config.toml") == b"seed = 0\n"
 
-    def test_folders_inside_are_made_as_deep_as_need_be(self, run: Path) -> None:
+    def test_folders_inside_are_made_as_deep_as_need_be(self, run):
         with RunFolder.resume(run) as folder:
             folder.write("new/deep/metrics.json", b"{}")
         assert (run / "new" / "deep" / "metrics.json").read_bytes() == b"{}"
 
-    def test_a_disk_that_fills_up_keeps_the_last_complete_state(
-        self, run: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_a_disk_that_fills_up_keeps_the_last_complete_state(self, run, monkeypatch):
         """Fails at each of the three renames of a write in turn; then there is space again."""
         replace = Path.replace
         for failing in range(3):
             calls = iter(range(3))
 
-            def full(self: Path, target: Path, at: int = failing) -> Path:
+            def full(self, target, at=failing):
                 if next(calls) == at:  # noqa: B023 - used up within the turn
                     raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
                 return replace(self, target)
@@ -415,16 +337,6 @@ class TestStorage:
                 assert RunFolder.open(run).read("last/state.safetensors") == state
                 folder.write("last/state.safetensors", b"later")
             assert RunFolder.open(run).read("last/state.safetensors") == b"later"
-
-    def test_a_small_disk(self, tmp_path: Path) -> None:
-        with small_disk(tmp_path) as complaint:
-            with RunFolder.create(tmp_path / "run") as folder:
-                folder.write("state", b"1" * 20_000)
-                with pytest.raises(StorageError, match=f"run/state: {complaint}"):
-                    folder.write("state", b"2" * 60_000)
-                assert RunFolder.open(tmp_path / "run").read("state") == b"1" * 20_000
-                folder.write("state", b"3" * 20_000)
-            assert RunFolder.open(tmp_path / "run").read("state") == b"3" * 20_000
 
 
 KILL_AT_EACH_STEP = """
@@ -479,9 +391,7 @@ KILL_AT_EACH_STEP = """
 
 class TestKilled:
     @pytest.mark.parametrize("action", ["replace", "add", "remove", "overwrite"])
-    def test_killed_at_any_step_of(
-        self, action: str, tmp_path: Path, run_python: Callable[..., CompletedProcess[str]]
-    ) -> None:
+    def test_killed_at_any_step_of(self, action, tmp_path, run_python):
         """The folder is then readable, and whole in the old or the new way; so is a next try."""
         ended = run_python(KILL_AT_EACH_STEP, tmp_path, action)
         assert ended.returncode == 0, ended.stderr
@@ -500,12 +410,12 @@ class TestKilled:
         assert outcomes[-1] != outcomes[0]
 
     @staticmethod
-    def state(run: Path) -> tuple[tuple[str, bytes], ...]:
+    def state(run):
         folder = RunFolder.open(run)
         return tuple((name, folder.read(name)) for name in folder.names)
 
     @staticmethod
-    def check_next_try(run: Path) -> None:
+    def check_next_try(run):
         with RunFolder.resume(run) as folder:
             folder.write("last/state.safetensors", b"state 3")
             folder.write("new/metrics.json", b"{1}")
@@ -516,7 +426,7 @@ class TestKilled:
 
 
 class TestLock:
-    def test_a_second_writer_is_refused_while_the_first_lives(self, run: Path) -> None:
+    def test_a_second_writer_is_refused_while_the_first_lives(self, run):
         with RunFolder.resume(run):
             for second in (
                 lambda: RunFolder.resume(run),
@@ -528,7 +438,7 @@ class TestLock:
             assert RunFolder.open(run).read("config.toml") == b"seed = 0\n"
         RunFolder.resume(run).close()
 
-    def test_a_killed_writer_leaves_no_lock_behind(self, run: Path) -> None:
+    def test_a_killed_writer_leaves_no_lock_behind(self, run):
         code = """
             import sys, time
             from dglkgmix.files import RunFolder
@@ -546,13 +456,14 @@ class TestLock:
             holder.wait()
         RunFolder.resume(run).close()
 
-    def test_a_failed_start_releases_the_lock(self, tmp_path: Path) -> None:
+    def test_announced_names_are_checked_at_once_and_the_lock_released(self, tmp_path):
         (tmp_path / "metrics.json").write_text("mine")
         for _ in range(2):
             with pytest.raises(CheckpointError, match="not a file of this run"):
-                RunFolder.create(tmp_path, overwrite=True, names=["metrics.json"])
+                RunFolder.create(tmp_path, overwrite=True, names=["config.toml", "metrics.json"])
+        assert not (tmp_path / MANIFEST).exists()
 
-    def test_a_link_in_the_lock_s_place_is_not_followed(self, run: Path, tmp_path: Path) -> None:
+    def test_a_link_in_the_lock_s_place_is_not_followed(self, run, tmp_path):
         (run / ".lock").unlink()
         (run / ".lock").symlink_to(tmp_path / "elsewhere")
         with pytest.raises(StorageError, match=r"\.lock"):

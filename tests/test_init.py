@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import ast
 from pathlib import Path
 
@@ -8,7 +6,7 @@ import pytest
 import dglkgmix
 
 
-def test_every_public_name_is_what_its_module_holds() -> None:
+def test_every_public_name_is_what_its_module_holds():
     for name, module in dglkgmix._EXPORTS.items():
         value = getattr(dglkgmix, name)
         assert value.__name__ == name
@@ -16,7 +14,7 @@ def test_every_public_name_is_what_its_module_holds() -> None:
         assert vars(dglkgmix)[name] is value, "kept after the first look-up"
 
 
-def test_the_three_lists_of_names_agree() -> None:
+def test_the_three_lists_of_names_agree():
     """For users, for type checkers, for ``from dglkgmix import *``."""
     source = ast.parse(Path(str(dglkgmix.__file__)).read_text(encoding="utf-8"))
     block = next(node for node in source.body if isinstance(node, ast.If))
@@ -30,7 +28,7 @@ def test_the_three_lists_of_names_agree() -> None:
     assert sorted([*dglkgmix._EXPORTS, "__version__"]) == dglkgmix.__all__ == dir(dglkgmix)
 
 
-def test_another_name_is_an_attribute_error() -> None:
+def test_another_name_is_an_attribute_error():
     with pytest.raises(AttributeError, match="module 'dglkgmix' has no attribute 'Nothing'"):
         _ = dglkgmix.Nothing
     with pytest.raises(ImportError):

@@ -1,14 +1,11 @@
 """Real processes, interrupted and killed for real: nothing complete is ever lost."""
 
-from __future__ import annotations
-
 import os
 import random
 import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import pytest
 
@@ -20,11 +17,11 @@ TRAIN = (*SMALL, "--epochs=8", "--set=pretrain.epochs=4")
 
 
 @pytest.fixture(scope="module")
-def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def source(tmp_path_factory):
     return write_source(tmp_path_factory.mktemp("data") / "ring")
 
 
-def start(*args: str) -> subprocess.Popen[str]:
+def start(*args):
     return subprocess.Popen(
         [sys.executable, "-m", "dglkgmix", "train", *args],
         stdout=subprocess.PIPE,
@@ -35,20 +32,20 @@ def start(*args: str) -> subprocess.Popen[str]:
     )
 
 
-def finish(*args: str) -> None:
+def finish(*args):
     """Train to the end, here: another process than the one that was stopped."""
     assert main(["train", *args, "--quiet"]) == 0
 
 
 @pytest.fixture(scope="module")
-def undisturbed(source: Path, tmp_path_factory: pytest.TempPathFactory) -> bytes:
+def undisturbed(source, tmp_path_factory):
     """The weights that the training ends with when nobody interferes."""
     out = tmp_path_factory.mktemp("runs") / "whole"
     finish(str(source), "--out", str(out), *TRAIN)
     return (out / "model.safetensors").read_bytes()
 
 
-def wait_for_epoch(process: subprocess.Popen[str], epochs: int) -> str:
+def wait_for_epoch(process, epochs):
     """Read progress until so many epochs have been told of."""
     assert process.stderr is not None
     seen, told = "", 0
@@ -60,9 +57,7 @@ def wait_for_epoch(process: subprocess.Popen[str], epochs: int) -> str:
     return seen
 
 
-def test_ctrl_c_ends_with_130_and_says_how_to_go_on(
-    source: Path, undisturbed: bytes, tmp_path: Path
-) -> None:
+def test_ctrl_c_ends_with_130_and_says_how_to_go_on(source, undisturbed, tmp_path):
     out = tmp_path / "my run"
     process = start(str(source), "--out", str(out), *TRAIN)
     wait_for_epoch(process, 3)
@@ -82,7 +77,7 @@ def test_ctrl_c_ends_with_130_and_says_how_to_go_on(
     assert stages == [("pretrain", e) for e in range(1, 5)] + [("train", e) for e in range(1, 9)]
 
 
-def test_kill_minus_nine_loses_nothing(source: Path, undisturbed: bytes, tmp_path: Path) -> None:
+def test_kill_minus_nine_loses_nothing(source, undisturbed, tmp_path):
     out = tmp_path / "run"
     chance = random.Random(0)
     process = start(str(source), "--out", str(out), *TRAIN)
@@ -96,9 +91,7 @@ def test_kill_minus_nine_loses_nothing(source: Path, undisturbed: bytes, tmp_pat
 
 @pytest.mark.long
 @pytest.mark.parametrize("seed", range(20))
-def test_repeated_kills_still_end_in_the_same_weights(
-    source: Path, undisturbed: bytes, tmp_path: Path, seed: int
-) -> None:
+def test_repeated_kills_still_end_in_the_same_weights(source, undisturbed, tmp_path, seed):
     """Killed again and again, also while nothing has been written yet."""
     chance = random.Random(seed)
     out = tmp_path / "run"

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import runpy
 import sys
 
@@ -8,9 +6,7 @@ import pytest
 import dglkgmix
 
 
-def test_python_m_is_the_command_line(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_python_m_is_the_command_line(monkeypatch, capsys):
     monkeypatch.setattr(sys, "argv", ["dglkgmix", "--version"])
     with pytest.raises(SystemExit) as ended:
         runpy.run_module("dglkgmix", run_name="__main__")

@@ -1,9 +1,4 @@
-from __future__ import annotations
-
 import io
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -13,25 +8,25 @@ from dglkgmix.errors import DataError
 from dglkgmix.parquet import read_checked
 
 
-def packed(table: pa.Table) -> bytes:
+def packed(table):
     sink = io.BytesIO()
     pq.write_table(table, sink)
     return sink.getvalue()
 
 
-def test_a_whole_file_is_read() -> None:
+def test_a_whole_file_is_read():
     table = pa.table({"x": ["a", "b"], "y": [1, 2]})
     assert read_checked(pa.py_buffer(packed(table)), "f").equals(table)
     chosen = read_checked(io.BytesIO(packed(table)), "f", lambda schema: schema.names[::-1])
     assert chosen.equals(table.select(["y", "x"]))
 
 
-def test_a_file_that_is_cut_short_is_refused() -> None:
+def test_a_file_that_is_cut_short_is_refused():
     with pytest.raises(DataError, match="f: not a readable Parquet file"):
         read_checked(io.BytesIO(packed(pa.table({"x": [1, 2]}))[:-5]), "f")
 
 
-def test_values_are_checked_beside_the_structure(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_values_are_checked_beside_the_structure(monkeypatch):
     """A code beyond its dictionary makes a table that only a full check refuses."""
     codes = pa.DictionaryArray.from_arrays(pa.array([0, 7]), pa.array(["a"]), safe=False)
     monkeypatch.setattr(pq.ParquetFile, "read", lambda *args, **options: pa.table({"x": codes}))
@@ -39,7 +34,7 @@ def test_values_are_checked_beside_the_structure(monkeypatch: pytest.MonkeyPatch
         read_checked(io.BytesIO(packed(pa.table({"x": ["a"]}))), "f")
 
 
-def test_no_thread_is_started(tmp_path: Path, run_python: Callable[..., Any]) -> None:
+def test_no_thread_is_started(tmp_path, run_python):
     """Such a thread may free a Python buffer while the interpreter ends: status 134."""
     path = tmp_path / "x.parquet"
     path.write_bytes(packed(pa.table({"x": ["a"] * 50_000, "y": range(50_000)})))

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 
 from dglkgmix.passwords import hide_passwords
@@ -20,12 +18,12 @@ from dglkgmix.passwords import hide_passwords
         ("http://example.org/a?q=1", "http://example.org/a?q=1"),
     ],
 )
-def test_passwords_of_addresses_are_hidden(address: str, shown: str) -> None:
+def test_passwords_of_addresses_are_hidden(address, shown):
     assert hide_passwords(address) == shown
     assert hide_passwords(f"{address}: no '{address}'") == f"{shown}: no '{shown}'"
 
 
-def test_the_password_of_a_known_address_is_hidden_wherever_it_stands() -> None:
+def test_the_password_of_a_known_address_is_hidden_wherever_it_stands():
     address = "postgresql://u:a b%27c@host/db?passphrase=it's"
     text = f"{address} fails: 'a b%27c' is not \"a b'c\", nor it's"
     shown = "postgresql://u:***@host/db?passphrase=***"

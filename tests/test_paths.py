@@ -1,10 +1,7 @@
-from __future__ import annotations
-
 import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -20,21 +17,21 @@ ROWS = [(f"\u0141{i % 8}", "r", f"\u0141{(i * 3 + 1) % 8}") for i in range(16)]
 SMALL = ["model.decoder=distmult", "model.entity_dim=4", "training.epochs=1", "runtime.threads=1"]
 
 
-def write_triples(folder: Path) -> None:
+def write_triples(folder):
     folder.mkdir(parents=True)
     text = "".join("\t".join(row) + "\n" for row in ROWS)
     (folder / "train.tsv").write_text(text, encoding="utf-8")
 
 
 @pytest.fixture
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def home(tmp_path, monkeypatch):
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     monkeypatch.chdir(tmp_path)
     write_triples(tmp_path / "home" / "kg")
     return tmp_path / "home"
 
 
-def test_a_tilde_is_the_home_folder_where_a_path_begins_with_it(home: Path) -> None:
+def test_a_tilde_is_the_home_folder_where_a_path_begins_with_it(home):
     assert path_of("~/x") == home / "x"
     assert path_of(Path("~/x")) == home / "x"
     assert path_of("x/~") == Path("x/~")
@@ -42,7 +39,7 @@ def test_a_tilde_is_the_home_folder_where_a_path_begins_with_it(home: Path) -> N
     assert path_of("~no-such-user/x") == Path("~no-such-user/x")
 
 
-def test_every_path_may_begin_with_a_tilde(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_path_may_begin_with_a_tilde(home, capsys):
     """Case 61: of the command line, of TOML files and of Python."""
     (home / "c.toml").write_text("[training]\nepochs = 1\n", encoding="utf-8")
     sets = [word for option in SMALL for word in ("--set", option)]
@@ -65,7 +62,7 @@ def test_every_path_may_begin_with_a_tilde(home: Path, capsys: pytest.CaptureFix
     capsys.readouterr()
 
 
-def test_an_estimator_is_saved_at_home(home: Path) -> None:
+def test_an_estimator_is_saved_at_home(home):
     from dglkgmix.estimator import KGCompleter
 
     fitted = KGCompleter(model="distmult", epochs=1, config={"model": {"entity_dim": 4}}).fit(ROWS)
@@ -74,7 +71,7 @@ def test_an_estimator_is_saved_at_home(home: Path) -> None:
     assert KGCompleter.from_run("~/estimator").predict(ROWS[:1]) == fitted.predict(ROWS[:1])
 
 
-def test_the_line_of_a_bad_byte_in_a_settings_file_is_named(tmp_path: Path) -> None:
+def test_the_line_of_a_bad_byte_in_a_settings_file_is_named(tmp_path):
     """Case 69."""
     path = tmp_path / "bad.toml"
     path.write_bytes(b"[training]\nepochs = 1\n# caf\xe9\n")
@@ -90,7 +87,7 @@ def test_the_line_of_a_bad_byte_in_a_settings_file_is_named(tmp_path: Path) -> N
     assert not (tmp_path / "run").exists()
 
 
-def test_settings_can_name_a_source_that_is_not_utf8() -> None:
+def test_settings_can_name_a_source_that_is_not_utf8():
     source = os.fsdecode(b"d\xff")
     assert readable(source) == r"d\xff"
     assert readable("\u0141") == "\u0141"
@@ -98,7 +95,7 @@ def test_settings_can_name_a_source_that_is_not_utf8() -> None:
     assert loads(dumps(config)).data.source == r"d\xff"
 
 
-def in_c_locale(folder: Path, *arguments: str | bytes) -> Any:
+def in_c_locale(folder, *arguments):
     """The command line as a process of the C locale; arguments are sent as UTF-8 or as bytes."""
     encoded = [a if isinstance(a, bytes) else a.encode() for a in arguments]
     environment = os.environ | {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
@@ -109,7 +106,7 @@ def in_c_locale(folder: Path, *arguments: str | bytes) -> Any:
 @pytest.mark.parametrize(
     "name", ["\u015acie\u017cka".encode(), b"d\xff"], ids=["UTF-8", "not UTF-8"]
 )
-def test_any_path_and_any_name_in_the_c_locale(tmp_path: Path, name: bytes) -> None:
+def test_any_path_and_any_name_in_the_c_locale(tmp_path, name):
     """Case 69."""
     folder = tmp_path / os.fsdecode(name)
     write_triples(folder)

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +7,7 @@ import torch
 from dglkgmix.plain import plain_values
 
 
-def test_values_of_other_libraries() -> None:
+def test_values_of_other_libraries():
     value = {
         "array": np.array([1.5, np.nan]),
         "scalar": np.int64(3),
@@ -30,6 +28,6 @@ def test_values_of_other_libraries() -> None:
     }
 
 
-def test_anything_else_is_an_error() -> None:
+def test_anything_else_is_an_error():
     with pytest.raises(TypeError, match="object has no place in JSON"):
         plain_values({"x": object()})

@@ -1,7 +1,3 @@
-from __future__ import annotations
-
-from typing import Any
-
 import pytest
 import torch
 
@@ -11,7 +7,7 @@ from tests.processes import together
 
 
 @pytest.mark.parametrize(("count", "size"), [(10, 3), (2, 3), (9, 3), (7, 2)])
-def test_shares_are_all_rows_in_parts_of_equal_size(count: int, size: int) -> None:
+def test_shares_are_all_rows_in_parts_of_equal_size(count, size):
     rows = torch.arange(count) + 100
     shares = [Processes(index, size).share(rows, 5).tolist() for index in range(size)]
     every = [row for share in shares for row in share]
@@ -21,13 +17,13 @@ def test_shares_are_all_rows_in_parts_of_equal_size(count: int, size: int) -> No
     assert max(map(every.count, every)) <= 2
 
 
-def test_shares_follow_from_the_seed() -> None:
+def test_shares_follow_from_the_seed():
     rows, first = torch.arange(20), Processes(0, 2)
     assert torch.equal(first.share(rows, 5), first.share(rows, 5))
     assert not torch.equal(first.share(rows, 5), first.share(rows, 6))
 
 
-def test_alone_nothing_is_sent_and_nothing_changed() -> None:
+def test_alone_nothing_is_sent_and_nothing_changed():
     tensor, state = torch.ones(3), torch.get_rng_state()
     ALONE.add_up(tensor)
     ALONE.reseed(5)
@@ -46,7 +42,7 @@ def test_alone_nothing_is_sent_and_nothing_changed() -> None:
         raise NumericError("mine")
 
 
-def talk(processes: Processes) -> dict[str, Any]:
+def talk(processes):
     index, failure = processes.index, ""
     small, whole = torch.full((2,), index + 1.0), torch.tensor([index])
     rows = torch.arange(6.0).view(2, 3)[:, 1:] * (index + 1)  # not contiguous
@@ -69,7 +65,7 @@ def talk(processes: Processes) -> dict[str, Any]:
     }
 
 
-def test_three_processes_talk() -> None:
+def test_three_processes_talk():
     found = together(3, talk)
     for one in found:
         assert one["sums"] == [[6, 6], [3], [[6, 12], [24, 30]]]

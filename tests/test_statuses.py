@@ -3,12 +3,9 @@
 A thread of a library that outlives the command shows as status 134, once in a few calls.
 """
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from collections import Counter
-from pathlib import Path
 
 import pytest
 
@@ -94,7 +91,7 @@ ERRORS = {
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def folder(tmp_path_factory):
     path = tmp_path_factory.mktemp("statuses")
     for name, swap in (("toy", False), ("other", True)):
         (path / name).mkdir()
@@ -110,7 +107,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def status(folder: Path, line: str) -> int:
+def status(folder, line):
     command = [sys.executable, "-m", "dglkgmix", *line.split()]
     return subprocess.run(command, cwd=folder, capture_output=True, timeout=600).returncode
 
@@ -120,5 +117,5 @@ def status(folder: Path, line: str) -> int:
 @pytest.mark.parametrize(
     ("expected", "line"), [(status, line) for status, lines in ERRORS.items() for line in lines]
 )
-def test_an_error_ends_with_its_status_each_time(folder: Path, expected: int, line: str) -> None:
+def test_an_error_ends_with_its_status_each_time(folder, expected, line):
     assert Counter(status(folder, line) for _ in range(TIMES)) == {expected: TIMES}

@@ -1,12 +1,7 @@
-from __future__ import annotations
-
 import shutil
 import subprocess
 import sys
 import zipfile
-from collections.abc import Callable
-from pathlib import Path
-from subprocess import CompletedProcess
 
 import pytest
 
@@ -16,7 +11,7 @@ STATED = ["pyproject.toml", "README.md", "LICENSE"]
 
 
 @pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def wheel(tmp_path_factory):
     """Built from a copy: the build writes into the folder that it builds."""
     source = tmp_path_factory.mktemp("source")
     for name in ("dglkgmix", "cli", "datasets"):
@@ -31,7 +26,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.long
-def test_the_wheel_holds_what_the_repository_does(wheel: Path) -> None:
+def test_the_wheel_holds_what_the_repository_does(wheel):
     with zipfile.ZipFile(wheel) as archive:
         held = {name for name in archive.namelist() if ".dist-info/" not in name}
     wanted = {
@@ -50,9 +45,7 @@ def test_the_wheel_holds_what_the_repository_does(wheel: Path) -> None:
 
 
 @pytest.mark.long
-def test_it_works_without_the_source_tree(
-    wheel: Path, tmp_path: Path, run_python: Callable[..., CompletedProcess[str]]
-) -> None:
+def test_it_works_without_the_source_tree(wheel, tmp_path, run_python):
     with zipfile.ZipFile(wheel) as archive:
         archive.extractall(tmp_path / "site")
     code = """

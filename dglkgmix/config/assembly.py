@@ -41,14 +41,16 @@ def assemble(
         overrides: ``table.option=value`` strings; they say more than ``options``, nothing else.
         cap: ``training.epochs`` among ``options`` caps the first stage as well, as ``--epochs``
             does.
-        strict: refuse options and overrides that the whole does not read.
+        strict: refuse options and overrides that the whole does not read, and call ``options``
+            by their flags.
 
     Raises:
         ConfigError: names the option; so where it is given twice, and differently.
     """
     config, given = base, [key for key, value in options.items() if value is not None]
     for key in given:
-        config = set_option(config, key, options[key])
+        where = (flag_of(key) or "") if strict else ""
+        config = set_option(config, key, options[key], where=where)
     epochs, first = options.get("training.epochs"), config.pretrain.epochs
     if cap and epochs is not None and isinstance(first, int):
         config = set_option(config, "pretrain.epochs", min(first, epochs))

@@ -102,7 +102,7 @@ def _together(config: Config) -> Iterator[str]:
             "(--pretrained) and pretrain.enabled (--pretrain) out"
         )
     if config.pretrain.run and config.pretrain.enabled is False:
-        yield "pretrain.run names a run, but pretrain.enabled is false (--no-pretrain)"
+        yield "pretrain.run names a run, but pretrain.enabled is false: add --pretrain"
     if model.fanout and "fanout" not in reads("encoder", model.encoder):
         yield (
             f'model.fanout samples neighbours, which model.encoder "{model.encoder}" does not read'

@@ -79,19 +79,19 @@ def merge(
     Args:
         config: what is changed.
         tables: the values.
-        where: begins every message.
+        where: begins every message; "" begins none.
         trust: whether a class of the user's that ``tables`` names may be imported.
 
     Raises:
         ConfigError: an unknown table or option, or a value of another type.
     """
-    sections = {}
+    sections, at = {}, f"{where}: " if where else ""
     for name, values in tables.items():
         if name not in SECTIONS:
-            raise ConfigError(f"{where}: unknown table [{name}]{close(name, SECTIONS)}")
+            raise ConfigError(f"{at}unknown table [{name}]{close(name, SECTIONS)}")
         if not isinstance(values, Mapping):
-            raise ConfigError(f"{where}: {name} is a table, not {_shown(values)}")
-        sections[name] = _merge_section(getattr(config, name), name, values, where, trust)
+            raise ConfigError(f"{at}{name} is a table, not {_shown(values)}")
+        sections[name] = _merge_section(getattr(config, name), name, values, at, trust)
     return dataclasses.replace(config, **sections)
 
 
@@ -108,12 +108,13 @@ def apply_overrides(config: Config, overrides: Iterable[str]) -> Config:
     return config
 
 
-def set_option(config: Config, key: str, value: Any, *, where: str = "option") -> Config:
-    """Replace the option called ``table.option``."""
+def set_option(config: Config, key: str, value: Any, *, where: str = "") -> Config:
+    """Replace the option called ``table.option``; ``where`` as for :func:`merge`."""
     table, _, option = key.partition(".")
     if table not in SECTIONS or not option:
         known = options(config)
-        raise ConfigError(f"{where}: unknown option {key!r}{close(key, known)}")
+        at = f"{where}: " if where else ""
+        raise ConfigError(f"{at}unknown option {key!r}{close(key, known)}")
     return merge(config, {table: {option: value}}, where=where)
 
 
@@ -128,24 +129,23 @@ def _values(config: Config) -> Iterator[tuple[str, Any]]:
     return ((made.key, value) for made, value in config.items())
 
 
-def _merge_section(section: T, table: str, values: Mapping[str, Any], where: str, trust: bool) -> T:
+def _merge_section(section: T, table: str, values: Mapping[str, Any], at: str, trust: bool) -> T:
     known = dict(declared(type(section), table))
     changes: dict[str, Any] = {}
     for made in list(known.values()):
         if made.classes:
             value = values.get(made.name, getattr(section, made.name))
-            at = f"{where}: {made.key}"
             if not isinstance(value, str | type):
-                raise ConfigError(f"{at}: expected a string, got {_shown(value)}")
-            changes[made.name] = admit(made.classes, value, trust=trust, where=at)
+                raise ConfigError(f"{at}{made.key}: expected a string, got {_shown(value)}")
+            changes[made.name] = admit(made.classes, value, trust=trust, where=f"{at}{made.key}")
             known |= options_of(made.classes, changes[made.name])
     for name, value in values.items():
         key = f"{table}.{name}"
         if name not in known:
             every = [*OPTIONS, *(made.key for made in known.values() if made.key not in OPTIONS)]
-            raise ConfigError(f"{where}: unknown option {key!r}{close(key, every)}")
+            raise ConfigError(f"{at}unknown option {key!r}{close(key, every)}")
         if name not in changes:
-            changes[name] = _checked(value, known[name], f"{where}: {key}")
+            changes[name] = _checked(value, known[name], f"{at}{key}")
     if hasattr(section, "own"):
         own = dict(section.own) | changes
         fields = declared(type(section), table)
@@ -235,6 +235,25 @@ def close(name: str, known: Collection[str]) -> str:
     if near:
         return f"; did you mean {', '.join(near)}?"
     return f"; known: {', '.join(sorted(known))}" if len(known) <= 12 else ""
+
+
+def refuse_unknown(table: Mapping[str, Any], known: Collection[str], where: str) -> None:
+    """Raise ConfigError at the first key of ``table`` that is not ``known``, with close matches."""
+    for key in table:
+        if key not in known:
+            raise ConfigError(f"{where}: unknown key {key!r}{close(key, known)}")
+
+
+def typed(table: Mapping[str, Any], key: str, kind: type | tuple[type, ...], where: str) -> Any:
+    """``table[key]``, which must be of ``kind``; true and false are no numbers."""
+    value = table[key]
+    kinds = kind if isinstance(kind, tuple) else (kind,)
+    if isinstance(value, kinds) and not (isinstance(value, bool) and bool not in kinds):
+        return value
+    names = {str: "a string", int: "a whole number", float: "a number", bool: "true or false"}
+    names |= {list: "a list", dict: "a table"}
+    wanted = " or ".join(names[k] for k in kinds)
+    raise ConfigError(f"{where}: {key} must be {wanted}, not {value!r}")
 
 
 def _shown(value: Any) -> str:

@@ -4,6 +4,6 @@ from __future__ import annotations
 
 from dglkgmix.estimator.completer import KGCompleter
 from dglkgmix.estimator.packed import PackedRun
-from dglkgmix.estimator.scoring import low_degree_mrr
+from dglkgmix.estimator.ranks import low_degree_mrr
 
 __all__ = ["KGCompleter", "PackedRun", "low_degree_mrr"]

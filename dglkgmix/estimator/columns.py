@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 
 from dglkgmix.errors import DataError
+from dglkgmix.kg import ROLES
 
 Array = np.ndarray[Any, np.dtype[Any]]
-ROLES = ("head", "relation", "tail")
 
 
 def split_columns(X: Any, widths: tuple[int, ...]) -> list[Array]:
@@ -34,7 +34,7 @@ def split_columns(X: Any, widths: tuple[int, ...]) -> list[Array]:
     if len(columns) not in widths:
         wanted = " or ".join(str(width) for width in widths)
         raise DataError(
-            f"X has {len(columns)} feature(s) (shape=({_length(X)}, {len(columns)})) while a "
+            f"X has {len(columns)} feature(s) (shape=({len(X)}, {len(columns)})) while a "
             f"minimum of {widths[0]} is required: {wanted} columns, head, relation and then tail"
         )
     return [
@@ -89,10 +89,6 @@ def with_tails(columns: list[Array], y: Any) -> list[Array]:
     if len(tails) != len(columns[0]):
         raise DataError(f"X has {len(columns[0])} rows and y {len(tails)}: they must be as many")
     return [*columns, tails]
-
-
-def _length(X: Any) -> int:
-    return int(X.shape[0]) if hasattr(X, "shape") else len(X)
 
 
 def _array(values: Any) -> Array:

@@ -16,12 +16,13 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from dglkgmix.config.toml import set_option
 from dglkgmix.errors import ConfigError, DataError, UnknownNameError
 from dglkgmix.estimator import ranks as ranking
-from dglkgmix.estimator.columns import ROLES, Array, Names, as_weights, split_columns, with_tails
+from dglkgmix.estimator.columns import Array, Names, as_weights, split_columns, with_tails
 from dglkgmix.estimator.options import constructor, from_config, to_config
 from dglkgmix.estimator.packed import PackedRun
 from dglkgmix.evaluation.candidates import Candidates
 from dglkgmix.evaluation.model_scorer import ModelScorer
 from dglkgmix.evaluation.ranking import BLOCK, RUN
+from dglkgmix.kg import ROLES
 from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.kg.splits import assign_parts
 from dglkgmix.prediction.facts import Fact, judge_facts
@@ -130,7 +131,8 @@ class KGCompleter(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             if self.warm_start and hasattr(self, "run_"):
                 self.run_.write(parent := Path(folder) / "before")
                 config = set_option(config, "training.parent", str(parent))
-            train(kg, config, out, progress=progress, sample_weight=weights)
+            named = "the earlier fit"
+            train(kg, config, out, progress=progress, sample_weight=weights, parent_name=named)
             self._take(PackedRun.pack(out))
         self.run_.input_kinds = {
             "entities": Names(self.classes_).kind,
@@ -147,9 +149,9 @@ class KGCompleter(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         Raises:
             UnknownNameError: a name that ``fit`` has not seen, with close matches.
         """
-        asked = self._query_ids(X)
+        heads, relations = self._query_ids(X)
         among = self._run().candidates
-        best = [scores.argmax(1) for _, scores in self._blocks(*asked, among)]
+        best = [scores.argmax(1) for _, scores in self._blocks(heads, relations, among)]
         return np.asarray(self.classes_[np.concatenate([*best, np.empty(0, np.int64)])])
 
     def decision_function(self, X: Any) -> Array:
@@ -326,10 +328,8 @@ class KGCompleter(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def _ids(self, columns: list[Array]) -> Array:
         """(n, 2 or 3); -1 for names that ``fit`` has not seen."""
         entities, relations = Names(self.classes_), Names(self.relations_)
-        sources = (entities, relations, entities)
-        return np.stack(
-            [names.ids(column) for names, column in zip(sources, columns, strict=False)], 1
-        )
+        pairs = zip((entities, relations, entities), columns, strict=False)
+        return np.stack([names.ids(column) for names, column in pairs], 1)
 
     def _triples(self, X: Any, y: Any) -> tuple[Array, list[Array]]:
         columns = with_tails(self._columns(X, (2, 3)), y)
@@ -344,10 +344,8 @@ class KGCompleter(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def _refuse(self, columns: list[Array]) -> None:
         """UnknownNameError for the first name that ``fit`` has not seen, with close matches."""
         kg = self.run_.kg
-        vocabularies = (kg.entities, kg.relations, kg.entities)
-        for vocabulary, column, found in zip(
-            vocabularies, columns, self._ids(columns).T, strict=False
-        ):
+        three = (kg.entities, kg.relations, kg.entities)
+        for vocabulary, column, found in zip(three, columns, self._ids(columns).T, strict=False):
             for value in column[found < 0]:
                 vocabulary.id(str(value))
                 kind = "integers" if isinstance(value, str) else "strings"
@@ -355,9 +353,8 @@ class KGCompleter(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                     f"{value!r} is no {vocabulary.kind} of the fitted triples; those are {kind}"
                 )
 
-    def _query_ids(self, X: Any) -> tuple[torch.Tensor, torch.Tensor]:
-        heads, relations = self._known_ids(self._columns(X, (2, 3))[:2])
-        return heads, relations
+    def _query_ids(self, X: Any) -> list[torch.Tensor]:
+        return self._known_ids(self._columns(X, (2, 3))[:2])
 
     def _run(self) -> Run:
         """The run with the candidates that the parameter asks for."""

@@ -20,10 +20,11 @@ def to_config(params: Mapping[str, Any]) -> Config:
     Raises:
         ConfigError: an unknown option or a value that makes no sense, by name.
     """
-    given = {
-        made.key: _plain(params[name]) if params[name] != made.default else None
-        for name, made in TRAINING.items()
-    }
+    given: dict[str, Any] = dict.fromkeys(made.key for made in TRAINING.values())
+    for name, made in TRAINING.items():
+        if (value := params[name]) != made.default:
+            # NumPy's scalars, as parameter grids hold them, as Python's.
+            given[made.key] = value.item() if hasattr(value, "item") else value
     start = Config()
     # Classes first: the configuration may set options that only they have.
     for key, made in OPTIONS.items():
@@ -50,11 +51,6 @@ def _base(config: Any, start: Config) -> Config:
         "config must be a Config, a dictionary of tables or the path of a TOML file, "
         f"not a {type(config).__name__}"
     )
-
-
-def _plain(value: Any) -> Any:
-    """NumPy's scalars, as parameter grids hold them, as Python's."""
-    return value.item() if hasattr(value, "item") else value
 
 
 def constructor() -> inspect.Signature:

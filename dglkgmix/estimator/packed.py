@@ -20,12 +20,6 @@ class PackedFolder:
     def __init__(self, path: Path, files: dict[str, bytes]) -> None:
         self.path, self.files = path, files
 
-    @classmethod
-    def pack(cls, folder: RunFolder) -> PackedFolder:
-        """All of a folder's files but the state that only resuming needs."""
-        names = [name for name in folder.names if name != run_files.STATE]
-        return cls(folder.path, {name: folder.read(name) for name in names})
-
     def has(self, name: str) -> bool:
         """Whether the file is there."""
         return name in self.files
@@ -56,7 +50,10 @@ class PackedRun(Run):
             CheckpointError: no run, a damaged one, or one that has not finished.
         """
         with RunFolder.open(path) as folder:
-            run = cls(PackedFolder.pack(folder))  # type: ignore[arg-type]
+            # All but the state, which only resuming needs.
+            names = [name for name in folder.names if name != run_files.STATE]
+            files = {name: folder.read(name) for name in names}
+            run = cls(PackedFolder(folder.path, files))  # type: ignore[arg-type]
         run.trust = trust
         _ = run.metrics  # An unfinished run says so now.
         return run

@@ -17,7 +17,7 @@ from dglkgmix.evaluation.candidates import Candidates
 from dglkgmix.evaluation.platt import log_loss, sigmoid
 from dglkgmix.evaluation.scorer import Scorer
 from dglkgmix.evaluation.shortlist import Array, Shortlists, read_shortlists, shortlists
-from dglkgmix.kg.functional import functional
+from dglkgmix.kg.statistics import functional
 
 if TYPE_CHECKING:
     from dglkgmix.kg.graph import KnowledgeGraph

@@ -18,7 +18,7 @@ import torch
 from torch import Tensor
 
 from dglkgmix.atomic import Content, csv_lines, text_lines, write_folder
-from dglkgmix.errors import OVERWRITE, ConfigError, NumericError
+from dglkgmix.errors import ConfigError, NumericError
 from dglkgmix.evaluation.model_scorer import evaluating
 from dglkgmix.kg.degrees import DegreeBins
 from dglkgmix.kg.vocabulary import Vocabulary, safe_in_spreadsheets
@@ -88,7 +88,9 @@ def export_vectors(
     ]
     for table in tables:
         _refuse_infinite(table.vectors, table.vocabulary)
-    return _write(path_of(folder), FORMATS[form](tables, kg), overwrite=overwrite)
+    files = FORMATS[form](tables, kg)
+    out = path_of(folder)
+    return write_folder({out / name: data for name, data in files.items()}, overwrite=overwrite)
 
 
 @dataclass(frozen=True)
@@ -204,11 +206,3 @@ FORMATS: dict[str, Callable[[Sequence[_Table], KnowledgeGraph], dict[str, Conten
     "word2vec": _word2vec_files,
     "projector": _projector_files,
 }
-
-
-def _write(folder: Path, files: dict[str, Content], *, overwrite: bool) -> list[Path]:
-    paths = {folder / name: data for name, data in files.items()}
-    existing = [path for path in paths if path.exists()]
-    if existing and not overwrite:
-        raise ConfigError(f"{existing[0]}: exists; choose another folder, or pass {OVERWRITE}")
-    return write_folder(paths)

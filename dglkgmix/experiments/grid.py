@@ -14,9 +14,8 @@ from typing import Any
 
 from dglkgmix.config.classes import DECODERS, ENCODERS, STRATEGIES, admit, options_of
 from dglkgmix.config.settings import OPTIONS
-from dglkgmix.config.toml import close, parse
+from dglkgmix.config.toml import close, parse, refuse_unknown, typed
 from dglkgmix.errors import ConfigError
-from dglkgmix.experiments import toml_files
 from dglkgmix.kg.degrees import DEFAULT_BINS, DegreeBins
 
 AXES: dict[str, tuple[str, ...]] = {
@@ -101,13 +100,13 @@ def parse_experiment(text: str, where: str = "experiment") -> Experiment:
         found = re.search(option, grid[1], re.MULTILINE) if grid else None
         raise ConfigError(f"{error}. {_quotes(found[1])}" if found else str(error)) from None
     known_tables = ("experiment", "grid", "settings", "variants", "comparisons")
-    toml_files.refuse_unknown(tables, known_tables, where)
+    refuse_unknown(tables, known_tables, where)
     for name in ("experiment", "grid"):
         if name not in tables:
             raise ConfigError(f"{where}: the table [{name}] is missing")
     tables = {"settings": {}, "variants": {}, "comparisons": []} | tables
     for name in known_tables:
-        toml_files.typed(tables, name, list if name == "comparisons" else dict, where)
+        typed(tables, name, list if name == "comparisons" else dict, where)
     known = known_options(tables, where)
     head = _head(tables["experiment"], f"{where}: [experiment]")
     axes = _axes(tables["grid"], tables["variants"], f"{where}: [grid]", known)
@@ -115,7 +114,7 @@ def parse_experiment(text: str, where: str = "experiment") -> Experiment:
     variants, recipes = {}, {}
     for name in tables["variants"]:
         place = f"{where}: [variants.{name}]"
-        table = toml_files.typed(tables["variants"], name, dict, place)
+        table = typed(tables["variants"], name, dict, place)
         variants[name], recipes[name] = _cell_options(table, place, known, axes)
     head.setdefault("baseline", "standard" if "standard" in axes["strategy"] else None)
     if head["baseline"] not in (None, *axes["strategy"]):
@@ -149,7 +148,7 @@ def parse_comparison(table: Any, axes: Mapping[str, Sequence[Any]], where: str) 
     sides: list[Options] = []
     for side in ("of", "against"):
         place = f"{where}: {side}"
-        given = flatten(toml_files.typed(table, side, dict, where), place, axes)
+        given = flatten(typed(table, side, dict, where), place, axes)
         for axis, value in given.items():
             # 1 is 1.0, but not true.
             same = [
@@ -207,7 +206,7 @@ def parse_options(
     options = {key: value for key, value in table.items() if key != "recipe"}
     if "recipe" not in table:
         return flatten(options, where, known), None
-    recipe: str = toml_files.typed(table, "recipe", str, where)
+    recipe: str = typed(table, "recipe", str, where)
     try:
         recipe.format(data="", model="", encoder="", strategy="")
     except (KeyError, IndexError, ValueError):
@@ -242,10 +241,10 @@ def flatten(table: Mapping[str, Any], where: str, known: Collection[str]) -> Opt
 
 
 def _head(table: Mapping[str, Any], where: str) -> Options:
-    toml_files.refuse_unknown(table, _HEAD, where)
+    refuse_unknown(table, _HEAD, where)
     if not table.get("name"):
         raise ConfigError(f"{where}: name is missing")
-    head = {key: toml_files.typed(table, key, _HEAD[key], where) for key in table}
+    head = {key: typed(table, key, _HEAD[key], where) for key in table}
     for key in head.keys() & {"seeds", "bins"}:
         values = head[key]
         if not values or any(type(value) is not int or value < 0 for value in values):

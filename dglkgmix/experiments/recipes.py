@@ -14,9 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from dglkgmix.config import Config
-from dglkgmix.config.toml import close, merge, parse
+from dglkgmix.config.toml import close, merge, parse, refuse_unknown, typed
 from dglkgmix.errors import ConfigError, UnknownNameError
-from dglkgmix.experiments import toml_files
 from dglkgmix.paths import path_of, read_utf8
 
 FOLDER = Path(__file__).resolve().parents[1] / "recipes"
@@ -106,9 +105,9 @@ def read_recipe(name: str) -> Recipe:
     tables = parse(recipe_text(name), name)
     head, where = tables.pop("recipe", {}), f"{name}: [recipe]"
     kinds = {"about": str, "expected": float, "expected_from": str}
-    toml_files.refuse_unknown(head, kinds, where)
+    refuse_unknown(head, kinds, where)
     for key in head:
-        toml_files.typed(head, key, kinds[key], where)
+        typed(head, key, kinds[key], where)
     if ("expected" in head) != ("expected_from" in head):
         raise ConfigError(f"{where}: expected and expected_from go together")
     if head.get("expected_from", "paper") not in ("paper", "measured"):

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-import dglkgmix
 from dglkgmix.errors import CheckpointError
 from dglkgmix.evaluation.rank_table import RankTable
 from dglkgmix.evaluation.seeds import over_seeds
@@ -23,6 +22,7 @@ from dglkgmix.experiments.recipes import model_name, paper_numbers
 from dglkgmix.kg.degrees import DegreeBins
 from dglkgmix.runs.run import Run
 from dglkgmix.training.stages import PRETRAIN
+from dglkgmix.version import __version__
 
 # Of a summary: told otherwise, or of no use to a reader.
 _UNTOLD = ("budget", "graph", "bin_edges", "format")
@@ -53,7 +53,7 @@ class Results:
             "experiment": experiment.name,
             "about": experiment.about,
             "finding": experiment.finding,
-            "version": dglkgmix.__version__,
+            "version": __version__,
             "bins": list(experiment.bins),
             "bin_names": list(self._bins.names),
             "baseline": experiment.baseline,

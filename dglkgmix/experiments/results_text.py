@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from dglkgmix.atomic import csv_lines
 from dglkgmix.evaluation.metrics import METRICS
 from dglkgmix.experiments.recipes import model_name
 from dglkgmix.kg.degrees import readable
@@ -51,12 +50,8 @@ def to_csv(results: Row) -> str:
         line["test_seeds"] = " ".join(map(str, tests["seeds"]))
         line |= {key: group["budget"][key] for key in ("steps", "seconds")}
         lines.append(line | {f"paper {key}": value for key, value in group["paper"].items()})
-    buffer = io.StringIO()
     columns = list(dict.fromkeys(key for line in lines for key in line))
-    writer = csv.DictWriter(buffer, columns, lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(lines)
-    return buffer.getvalue()
+    return "".join(csv_lines([columns, *(map(line.get, columns) for line in lines)]))
 
 
 def to_markdown(results: Row) -> str:

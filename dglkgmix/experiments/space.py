@@ -14,9 +14,8 @@ from typing import Any
 
 from dglkgmix.config import Config
 from dglkgmix.config.checks import validate_alone
-from dglkgmix.config.toml import parse, set_option
+from dglkgmix.config.toml import parse, refuse_unknown, set_option, typed
 from dglkgmix.errors import ConfigError
-from dglkgmix.experiments import toml_files
 from dglkgmix.experiments.grid import Options, flatten, known_options, parse_options
 
 
@@ -65,15 +64,15 @@ def parse_space(text: str, where: str = "space") -> Space:
             take, ranges that are empty; the message starts with ``where``.
     """
     tables = parse(text, where)
-    toml_files.refuse_unknown(tables, ("settings", "space"), where)
+    refuse_unknown(tables, ("settings", "space"), where)
     if not tables.get("space"):
         raise ConfigError(f"{where}: the table [space] is missing or empty")
     known = known_options(tables, where)
     tables = {"settings": {}} | tables
-    settings = toml_files.typed(tables, "settings", dict, where)
+    settings = typed(tables, "settings", dict, where)
     fixed, recipe = parse_options(settings, f"{where}: [settings]", known)
     place = f"{where}: [space]"
-    choices = flatten(toml_files.typed(tables, "space", dict, where), place, known)
+    choices = flatten(typed(tables, "space", dict, where), place, known)
     for option, value in choices.items():
         if option in fixed:
             raise ConfigError(f"{where}: {option} is in [settings] and in [space]")
@@ -101,10 +100,10 @@ def parse_space(text: str, where: str = "space") -> Space:
 def _range(table: Mapping[str, Any], where: str) -> Range:
     kinds: dict[str, type | tuple[type, ...]] = dict.fromkeys(("low", "high"), (int, float))
     kinds |= {"log": bool, "step": (int, float)}
-    toml_files.refuse_unknown(table, kinds, where)
+    refuse_unknown(table, kinds, where)
     if not {"low", "high"} <= set(table):
         raise ConfigError(f"{where}: a range needs low and high")
-    found = Range(**{key: toml_files.typed(table, key, kinds[key], where) for key in table})
+    found = Range(**{key: typed(table, key, kinds[key], where) for key in table})
     if found.low >= found.high:
         raise ConfigError(f"{where}: low must be below high")
     if found.log and (found.low <= 0 or found.step is not None):

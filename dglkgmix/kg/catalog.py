@@ -5,23 +5,18 @@ from __future__ import annotations
 import difflib
 import hashlib
 import os
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
 from dglkgmix import datasets
+from dglkgmix.config.toml import parse
 from dglkgmix.errors import DataError, StorageError, UnknownNameError
 from dglkgmix.files import write_atomic
 from dglkgmix.kg import SPLITS
 from dglkgmix.kg.download import Progress, download, members
 from dglkgmix.paths import path_of
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 CACHE_VARIABLE = "DGLKGMIX_DATA"
 
@@ -66,7 +61,7 @@ class Entry:
 @cache
 def _entries() -> Mapping[str, Entry]:
     text = datasets.path("catalog.toml").read_text(encoding="utf-8")
-    return {name: Entry(name=name, **facts) for name, facts in tomllib.loads(text).items()}
+    return {name: Entry(name=name, **facts) for name, facts in parse(text, "catalog.toml").items()}
 
 
 def names() -> tuple[str, ...]:

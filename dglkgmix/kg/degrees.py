@@ -7,6 +7,7 @@ reciprocal ones included; relations run over 0..2R-1.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 from typing import Any, Protocol
@@ -74,20 +75,15 @@ class Degrees:
         return self.pair_degrees[self._pair_table[1]]
 
     @property
-    def num_pairs(self) -> int:
-        """Number of distinct (tail, relation) pairs of the training triples."""
-        return len(self.pair_keys)
-
-    @property
     def pair_keys(self) -> Tensor:
-        """(num_pairs,) ``relation * E + tail`` of each distinct pair, ascending."""
+        """(P,) ``relation * E + tail`` of each distinct pair of training triples, ascending."""
         return self._pair_table[0]
 
     @cached_property
     def pair_degrees(self) -> Tensor:
-        """(num_pairs,) tail-relation degree of each pair, in the order of its key; all > 0."""
+        """(P,) tail-relation degree of each pair, in the order of its key; all > 0."""
         # Not by DGL, whose import takes longer than a prediction.
-        return torch.bincount(self._pair_table[1], minlength=self.num_pairs)
+        return torch.bincount(self._pair_table[1], minlength=len(self.pair_keys))
 
     def _pairs(self, v: Any, r: Any) -> tuple[Tensor, ...]:
         entities = as_ids(v, "entity", self._num_entities)
@@ -152,6 +148,7 @@ class Graph(Protocol):
         """Rows (N, 3)."""
 
 
+@dataclass(frozen=True)
 class DegreeBins:
     """Bins of degrees: [0, e_1), [e_1, e_2), … [e_n, inf) for ascending ``edges``.
 
@@ -162,15 +159,17 @@ class DegreeBins:
         ConfigError: no edges, or edges that are not whole, positive, ascending and below 2^63.
     """
 
-    def __init__(self, edges: Sequence[int] = DEFAULT_BINS) -> None:
-        self.edges = tuple(edges)
-        if not self.edges or any(isinstance(e, bool) or not isinstance(e, int) for e in self.edges):
+    edges: Sequence[int] = DEFAULT_BINS
+
+    def __post_init__(self) -> None:
+        edges = tuple(self.edges)
+        object.__setattr__(self, "edges", edges)
+        if not edges or any(isinstance(e, bool) or not isinstance(e, int) for e in edges):
             raise ConfigError(f"bins: edges must be whole numbers, as 1,10,50, not {list(edges)}")
-        if any(low >= high for low, high in pairwise((0, *self.edges))):
+        if any(low >= high for low, high in pairwise((0, *edges))):
             raise ConfigError(f"bins: edges must be positive and ascending, not {list(edges)}")
-        if self.edges[-1] >= 2**63:
+        if edges[-1] >= 2**63:
             raise ConfigError(f"bins: edges must stay below 2^63, not {list(edges)}")
-        self.names = DEFAULT_NAMES if self.edges == DEFAULT_BINS else self.intervals
 
     @classmethod
     def parse(cls, text: str) -> DegreeBins:
@@ -184,6 +183,11 @@ class DegreeBins:
             ) from None
 
     @property
+    def names(self) -> tuple[str, ...]:
+        """The bins' names, in their order."""
+        return DEFAULT_NAMES if self.edges == DEFAULT_BINS else self.intervals
+
+    @property
     def intervals(self) -> tuple[str, ...]:
         """The bins as half-open intervals of degrees."""
         bounds = (0, *self.edges, "inf")
@@ -191,15 +195,6 @@ class DegreeBins:
 
     def __len__(self) -> int:
         return len(self.names)
-
-    def __repr__(self) -> str:
-        return f"DegreeBins({self.edges})"
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, DegreeBins) and self.edges == other.edges
-
-    def __hash__(self) -> int:
-        return hash(self.edges)
 
     def assign(self, degrees: Any) -> Tensor:
         """Bin 0..len-1 of each degree, same shape, long; DataError for a negative degree."""
@@ -237,7 +232,7 @@ def degree_summary(
         bins: for each split how many of its queries, both directions, fall into each bin.
     """
     return {
-        "pairs": kg.degrees.num_pairs,
+        "pairs": len(kg.degrees.pair_keys),
         **mixing_summary(kg, threshold, partners, rule),
         "bins": {s: bins.count(query_degrees(kg, s)) for s in SPLITS},
     }

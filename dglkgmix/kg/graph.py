@@ -152,7 +152,7 @@ class KnowledgeGraph:
         row in the split. Edge types are those of the graph that this one came from, else
         ("entity", "r0", "entity"), "r1" …; node types likewise. ``from_dgl`` is the way back.
         """
-        from dglkgmix.kg.heterograph import to_dgl
+        from dglkgmix.kg.dgl_edges import to_dgl
 
         return to_dgl(self)
 
@@ -214,14 +214,14 @@ class KnowledgeGraph:
     @cached_property
     def graph(self) -> DGLGraph:
         """DGL heterograph of ``edges``: node type "entity", edge types "r0" … "r{2R-1}"."""
-        from dglkgmix.kg.heterograph import heterograph
+        from dglkgmix.kg.dgl_edges import heterograph
 
         return heterograph(self.edges, self.num_entities, self.num_query_relations)
 
     @cached_property
     def homogeneous(self) -> DGLGraph:
         """DGL graph of one node and one edge type; edge i is ``edges[i]``, ``edata[dgl.ETYPE]``."""
-        from dglkgmix.kg.heterograph import homogeneous
+        from dglkgmix.kg.dgl_edges import homogeneous
 
         return homogeneous(self.edges, self.num_entities)
 

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import io
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 from torch import Tensor
 
-from dglkgmix.atomic import write_folder
-from dglkgmix.errors import OVERWRITE, DataError
+from dglkgmix.atomic import refuse_existing, write_folder
+from dglkgmix.errors import DataError
 from dglkgmix.kg import ROLES, SPLITS
 from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.kg.sources import split_files
+from dglkgmix.parquet import packed
 from dglkgmix.paths import path_of
 
 TARGETS = ("tsv", "parquet", "dgl")
@@ -35,19 +34,19 @@ def write(kg: KnowledgeGraph, path: Path, target: str, *, overwrite: bool = Fals
     makes one file.
 
     Raises:
-        DataError: a file exists and ``overwrite`` is not set, a split has a file of another
-            format in the folder, or TSV cannot hold a name.
+        ConfigError: a file exists and ``overwrite`` is not set.
+        DataError: a split has a file of another format in the folder, or TSV cannot hold a name.
         StorageError: a file cannot be written.
     """
     path = path_of(path)
     if target == "dgl":
         from dglkgmix.kg.dgl_binary import save_binary
 
-        _refuse_existing([path], overwrite)
+        refuse_existing([path], overwrite=overwrite)
         save_binary(kg, path)
         return [path]
     files = {split: path / f"{split}.{target}" for split in SPLITS}
-    _refuse_existing(list(files.values()), overwrite)
+    refuse_existing(files.values(), overwrite=overwrite)
     for split, file in files.items():
         others = [p for p in split_files(path, split) if p != file] if path.is_dir() else []
         if others:  # A folder with two files for a split cannot be read.
@@ -55,7 +54,8 @@ def write(kg: KnowledgeGraph, path: Path, target: str, *, overwrite: bool = Fals
                 f"{others[0]} holds the same split as {file.name} would: choose another folder"
             )
     to_bytes = tsv_bytes if target == "tsv" else parquet_bytes
-    return write_folder({file: to_bytes(kg, kg.split(split)) for split, file in files.items()})
+    contents = {file: to_bytes(kg, kg.split(split)) for split, file in files.items()}
+    return write_folder(contents, overwrite=overwrite)
 
 
 def tsv_bytes(kg: KnowledgeGraph, rows: Tensor) -> bytes:
@@ -84,10 +84,7 @@ def tsv_bytes(kg: KnowledgeGraph, rows: Tensor) -> bytes:
 
 def parquet_bytes(kg: KnowledgeGraph, rows: Tensor) -> bytes:
     """Rows (N, 3) as Parquet with the string columns head, relation and tail."""
-    sink = io.BytesIO()
-    table = pa.table(_columns(kg, rows), names=list(ROLES))
-    pq.write_table(table, sink, compression="zstd")
-    return sink.getvalue()
+    return packed(pa.table(_columns(kg, rows), names=list(ROLES)))
 
 
 def _columns(kg: KnowledgeGraph, rows: Tensor) -> list[pa.Array]:
@@ -97,9 +94,3 @@ def _columns(kg: KnowledgeGraph, rows: Tensor) -> list[pa.Array]:
         vocabulary.arrow().take(pa.array(ids.numpy()))
         for vocabulary, ids in zip(vocabularies, rows.unbind(1), strict=True)
     ]
-
-
-def _refuse_existing(paths: list[Path], overwrite: bool) -> None:
-    existing = [path for path in paths if path.exists()]
-    if existing and not overwrite:
-        raise DataError(f"{existing[0]} exists: choose another place, or pass {OVERWRITE}")

@@ -10,9 +10,8 @@ from torch import Tensor
 
 from dglkgmix._dgl import dgl
 from dglkgmix.errors import ConfigError, DataError
-from dglkgmix.pipeline.candidates import Candidates
 from dglkgmix.pipeline.ids import GraphIds
-from dglkgmix.pipeline.negative_samplers import FilteredNegativeSampler
+from dglkgmix.pipeline.negative_samplers import Candidates, FilteredNegativeSampler
 from dglkgmix.pipeline.partners import MixupPartners
 from dglkgmix.sampling.negatives import TripleBatch
 from dglkgmix.training.prepared import PreparedBatch, mixed_terms
@@ -103,9 +102,7 @@ class MixupCollator:
         triples = self.ids.kg.edges[rows]
         if rivals is not None:
             return self._read(triples, _type_of_edges(pairs), rivals)
-        if self.negatives is None:
-            return torch.empty((len(rows), 0), dtype=torch.long)
-        return self.negatives.draw(triples)[0]
+        return self._drawn(triples)
 
     def _for_reciprocals(self, rows: Tensor, k: int) -> Tensor:
         own = 0 if self.negatives is None else self.negatives.k
@@ -114,9 +111,12 @@ class MixupCollator:
                 f"both_directions: the batch has {k} negatives for an edge, and {own} would be "
                 "drawn for its reciprocal: give the collator a negative sampler with the same k"
             )
+        return self._drawn(self.ids.kg.edges[rows])
+
+    def _drawn(self, triples: Tensor) -> Tensor:
         if self.negatives is None:
-            return torch.empty((len(rows), 0), dtype=torch.long)
-        return self.negatives.draw(self.ids.kg.edges[rows])[0]
+            return torch.empty((len(triples), 0), dtype=torch.long)
+        return self.negatives.draw(triples)[0]
 
     def _read(self, triples: Tensor, types: Tensor, rivals: Any) -> Tensor:
         """Negatives (B, K) from DGL's negative graph.

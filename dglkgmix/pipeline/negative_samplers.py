@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import torch
@@ -12,15 +12,64 @@ from torch.utils.data import get_worker_info
 
 from dglkgmix.errors import ConfigError
 from dglkgmix.kg.dgl_edges import CanonicalType
-from dglkgmix.pipeline.candidates import Candidates
+from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.pipeline.etypes import EdgeIds, by_type
 from dglkgmix.pipeline.ids import GraphIds
 from dglkgmix.sampling import seeds
+from dglkgmix.sampling.negatives import KnownTriples
 
 if TYPE_CHECKING:
     from dgl import DGLGraph
 
 Pairs = tuple[Tensor, Tensor]
+
+
+class Candidates:
+    """Which entities may be drawn as negative tails of a triple.
+
+    Those of the true tail's node type, but for itself and training tails of its query.
+
+    Without node types all entities are of one. N triples (head, relation, tail) in all methods.
+    """
+
+    def __init__(self, kg: KnowledgeGraph) -> None:
+        types = torch.zeros(kg.num_entities, dtype=torch.long)
+        self._types = types if kg.node_types is None else kg.node_types
+        self._index = kg.train_index
+        self._known = KnownTriples(kg.train_index)
+        self._members = torch.argsort(self._types, stable=True)  # (E,) type after type
+        self._sizes = torch.bincount(self._types)
+        self._starts = self._sizes.cumsum(0) - self._sizes
+
+    def exist(self, triples: Tensor) -> Tensor:
+        """(N,) bool: whether a triple has any candidate."""
+        rows, tails = self._index.tails_of(triples[:, 0], triples[:, 1])
+        types = self._types[triples[:, 2]]
+        alike = rows[(self._types[tails] == types[rows]) & (tails != triples[rows, 2])]
+        return torch.bincount(alike, minlength=len(triples)) + 1 < self._sizes[types]
+
+    def propose(self, triples: Tensor, generator: torch.Generator) -> Tensor:
+        """(N,) entities of the tails' types, uniformly; known tails among them."""
+        types = self._types[triples[:, 2]]
+        share = torch.rand(len(types), dtype=torch.float64, generator=generator)
+        return self._members[self._starts[types] + (share * self._sizes[types]).long()]
+
+    def queries(self, triples: Tensor) -> Tensor:
+        """(N,) number of each triple's query, for :meth:`are_known`."""
+        return self._index.locate(triples[:, 0], triples[:, 1])
+
+    def are_known(self, queries: Tensor, tails: Tensor) -> Tensor:
+        """(N,) bool: whether tails (N,) of queries (N,) make training triples."""
+        known = torch.zeros(len(tails), dtype=torch.bool)
+        known[self._known.positions(queries, tails)] = True
+        return known & (queries >= 0)
+
+    def of(self, triple: Tensor) -> Tensor:
+        """(C,) all candidates of one triple (3,)."""
+        kind = self._types[triple[2]]
+        members = self._members.narrow(0, int(self._starts[kind]), int(self._sizes[kind]))
+        query = self.queries(triple.unsqueeze(0)).expand(len(members))
+        return members[~self.are_known(query, members) & (members != triple[2])]
 
 
 class FilteredNegativeSampler:
@@ -68,10 +117,14 @@ class FilteredNegativeSampler:
         asked = by_type(g, eids)
         triples = self.ids.triples(asked, g)
         tails, mask = self.draw(triples)
-        found = {}
-        for etype, rows in zip(asked, _consecutive(asked.values()), strict=True):
-            ends = triples[rows, :1].expand_as(tails[rows])[mask[rows]], tails[rows][mask[rows]]
-            found[etype] = (self._local(g, etype[0], ends[0]), self._local(g, etype[2], ends[1]))
+        sizes = [len(ids) for ids in asked.values()]
+        drawn = (
+            torch.split(part, sizes) for part in (triples[:, :1].expand_as(tails), tails, mask)
+        )
+        found = {
+            etype: (self._local(g, etype[0], heads[kept]), self._local(g, etype[2], rivals[kept]))
+            for etype, heads, rivals, kept in zip(asked, *drawn, strict=True)
+        }
         return found if isinstance(eids, Mapping) else found[g.canonical_etypes[0]]
 
     def draw(self, triples: Tensor) -> tuple[Tensor, Tensor]:
@@ -160,14 +213,6 @@ class LowDegreeNegativeSampler(FilteredNegativeSampler):
     def _log_weights(self, relations: Tensor, tails: Tensor) -> Tensor | None:
         degrees = self.ids.kg.degrees.tail_relation(tails, relations)
         return -self.power * torch.log1p(degrees.double())
-
-
-def _consecutive(parts: Iterable[Tensor]) -> Iterator[slice]:
-    """Where each part is, once they stand one after another."""
-    start = 0
-    for part in parts:
-        yield slice(start, start + len(part))
-        start += len(part)
 
 
 def _dice(count: int, generator: torch.Generator) -> Tensor:

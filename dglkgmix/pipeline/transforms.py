@@ -9,7 +9,6 @@ import torch
 
 from dglkgmix._dgl import dgl
 from dglkgmix.kg.degrees import DEFAULT_BINS, DegreeBins
-from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.pipeline.etypes import ReverseTypes
 from dglkgmix.pipeline.ids import GraphIds
 
@@ -64,29 +63,17 @@ class TailRelationDegree(dgl.transforms.BaseTransform):  # type: ignore[misc]
         """
         ids = GraphIds(g, masks=self.masks, reverse_etypes=self.reverse_etypes)
         result = g.clone()
+        kg = ids.kg
         for etype in g.canonical_etypes:
-            triples = ids.triples({etype: torch.arange(g.num_edges(etype))})
-            self._write(result, etype, ids.kg, triples, "")
+            every = ids.triples({etype: torch.arange(g.num_edges(etype))})
+            heads, relations, tails = every.unbind(1)
+            asked = {"": (tails, relations)}
             if self.reciprocal:
-                self._write(result, etype, ids.kg, reciprocals(triples, ids.kg), "_reciprocal")
+                mirrored = (relations + kg.num_relations) % kg.num_query_relations
+                asked["_reciprocal"] = (heads, mirrored)
+            for suffix, pair in asked.items():
+                degrees = kg.degrees.tail_relation(*pair)
+                features = {self.degree_name: degrees, self.bin_name: self.bins.assign(degrees)}
+                for name, values in features.items():
+                    result.edges[etype].data[name + suffix] = values.to(g.device)
         return result
-
-    def _write(
-        self,
-        g: DGLGraph,
-        etype: tuple[str, str, str],
-        kg: KnowledgeGraph,
-        triples: torch.Tensor,
-        suffix: str,
-    ) -> None:
-        degrees = kg.degrees.tail_relation(triples[:, 2], triples[:, 1])
-        features = {self.degree_name: degrees, self.bin_name: self.bins.assign(degrees)}
-        for name, values in features.items():
-            g.edges[etype].data[name + suffix] = values.to(g.device)
-
-
-def reciprocals(triples: torch.Tensor, kg: KnowledgeGraph) -> torch.Tensor:
-    """(N, 3) triples of either direction read the other way round."""
-    heads, relations, tails = triples.unbind(1)
-    mirrored = (relations + kg.num_relations) % kg.num_query_relations
-    return torch.stack([tails, mirrored, heads], 1)

@@ -17,7 +17,7 @@ from dglkgmix.evaluation.neighbours import Neighbours
 from dglkgmix.evaluation.scorer import Scorer
 from dglkgmix.evaluation.shortlist import best_places
 from dglkgmix.kg.degrees import DegreeBins
-from dglkgmix.kg.functional import SHARE, functional
+from dglkgmix.kg.statistics import SHARE, functional
 from dglkgmix.kg.tables import TripleTable
 from dglkgmix.prediction.facts import (
     NEW_COLUMNS,
@@ -100,7 +100,7 @@ class Prediction:
     """Answers to a query, best first, with warnings.
 
     ``functional``: the query's relation has one answer for nearly every entity
-    (:mod:`dglkgmix.kg.functional`). ``another``: of the relation's queries with an answer in
+    (:mod:`dglkgmix.kg.statistics`). ``another``: of the relation's queries with an answer in
     training, the share that has another one in validation; the probabilities presume that this
     query is one. None where train and valid hold no answer to it, where the probabilities count the
     share in, and where there are none.

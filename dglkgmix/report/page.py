@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import dglkgmix
 from dglkgmix.evaluation import metrics
 from dglkgmix.evaluation.alignment import align
 from dglkgmix.evaluation.rank_table import RankTable
@@ -24,6 +23,7 @@ from dglkgmix.report.subject import (
 )
 from dglkgmix.report.tables import number, percent
 from dglkgmix.runs.run import Run
+from dglkgmix.version import __version__
 
 MOST_RUNS = len(SERIES)
 
@@ -98,7 +98,7 @@ def render(runs: Sequence[Run], *, split: str, bins: DegreeBins, projection: str
             sections.settings_section(subjects),
         ],
         subjects=subjects,
-        version=dglkgmix.__version__,
+        version=__version__,
     )
 
 

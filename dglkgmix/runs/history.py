@@ -5,10 +5,11 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, astuple, dataclass, fields
 from pathlib import Path
 from typing import Any
 
+from dglkgmix.atomic import csv_lines
 from dglkgmix.errors import CheckpointError, DependencyError
 
 
@@ -50,11 +51,7 @@ _KINDS: dict[str, Any] = {"stage": str, **dict.fromkeys(_INTEGERS, int)}
 
 def to_csv(rows: Iterable[Row]) -> bytes:
     """``history.csv``: a header and one line an epoch; floats unrounded, None empty."""
-    buffer = io.StringIO()
-    writer = csv.DictWriter(buffer, COLUMNS, lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(asdict(row) for row in rows)
-    return buffer.getvalue().encode()
+    return "".join(csv_lines([COLUMNS, *map(astuple, rows)])).encode()
 
 
 def from_csv(data: bytes, where: str = "history.csv") -> list[dict[str, Any]]:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import io
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 import torch
 from torch import Tensor
 
@@ -18,10 +16,11 @@ from dglkgmix.config.checks import validate
 from dglkgmix.config.toml import dumps, loads
 from dglkgmix.errors import CheckpointError, ConfigError, DataError, OutOfRangeError
 from dglkgmix.files import RunFolder
+from dglkgmix.kg import ROLES, SPLITS
 from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.kg.vocabulary import Vocabulary
 from dglkgmix.models.registry import table_dims
-from dglkgmix.parquet import read_checked
+from dglkgmix.parquet import packed, read_checked
 from dglkgmix.paths import path_of
 from dglkgmix.runs import checkpoint
 
@@ -33,10 +32,8 @@ MODEL = "model.safetensors"
 HISTORY = "history.csv"
 METRICS = "metrics.json"
 STATE = checkpoint.STATE
-SPLITS = ("train", "valid", "test")
 _NAMES = {"name": pa.large_string()}
-_COLUMNS = ("head", "relation", "tail")
-_TRIPLES = {**dict.fromkeys(_COLUMNS, pa.int64()), "split": pa.string()}
+_TRIPLES = {**dict.fromkeys(ROLES, pa.int64()), "split": pa.string()}
 
 
 class Spectator(RunFolder):
@@ -99,14 +96,14 @@ def write_graph(folder: RunFolder, kg: KnowledgeGraph, new: Tensor | None = None
     if kg.node_types is not None:
         codes = pa.array(kg.node_types.numpy(), type=pa.int32())
         entities["type"] = pa.DictionaryArray.from_arrays(codes, pa.array(kg.node_type_names))
-    folder.write(ENTITIES, _parquet(pa.table(entities)))
-    folder.write(RELATIONS, _parquet(pa.table({"name": kg.relations.arrow()})))
+    folder.write(ENTITIES, packed(pa.table(entities)))
+    folder.write(RELATIONS, packed(pa.table({"name": kg.relations.arrow()})))
     splits = [kg.split(name) for name in SPLITS]
     columns = torch.cat(splits).T.contiguous().numpy()
     codes = np.repeat(np.arange(len(SPLITS), dtype=np.int8), [len(rows) for rows in splits])
-    triples = dict(zip(_COLUMNS, map(pa.array, columns), strict=True))
+    triples = dict(zip(ROLES, map(pa.array, columns), strict=True))
     triples["split"] = pa.DictionaryArray.from_arrays(pa.array(codes), pa.array(SPLITS))
-    folder.write(TRIPLES, _parquet(pa.table(triples)))
+    folder.write(TRIPLES, packed(pa.table(triples)))
 
 
 def read_graph(folder: RunFolder) -> KnowledgeGraph:
@@ -117,7 +114,7 @@ def read_graph(folder: RunFolder) -> KnowledgeGraph:
     """
     entities, relations = (_read(folder, name, _NAMES) for name in (ENTITIES, RELATIONS))
     triples = _read(folder, TRIPLES, _TRIPLES)
-    rows = torch.stack([_integers(triples.column(name).combine_chunks()) for name in _COLUMNS], 1)
+    rows = torch.stack([_integers(triples.column(name).combine_chunks()) for name in ROLES], 1)
     splits = triples.column("split").combine_chunks().dictionary_encode()
     names, codes = splits.dictionary.to_pylist(), _integers(splits.indices)
     types: dict[str, Any] = {}
@@ -181,12 +178,6 @@ def _integers(array: pa.Array) -> Tensor:
         return torch.empty(0, dtype=torch.long)
     values = np.frombuffer(array.buffers()[1], np.int64, len(array), 8 * array.offset)
     return torch.from_numpy(values.copy())
-
-
-def _parquet(table: pa.Table) -> bytes:
-    sink = io.BytesIO()
-    pq.write_table(table, sink, compression="zstd")
-    return sink.getvalue()
 
 
 def _read(folder: RunFolder, name: str, columns: dict[str, pa.DataType]) -> pa.Table:

@@ -29,7 +29,7 @@ class Start:
         entities: (E,) the row of each of the graph's entities, -1 where it is new.
         relations: (2R,) likewise, reciprocal relations included.
         whole: whether all parameters of a model must be among the weights.
-        where: the run.
+        where: the run, as messages call it.
         seen: how many of the graph's validation and test triples the run was trained on.
     """
 
@@ -88,23 +88,23 @@ class Start:
                     parameters[name].copy_(found)
 
 
-def read_start(config: Config, kg: KnowledgeGraph) -> Start | None:
+def read_start(config: Config, kg: KnowledgeGraph, called: str = "") -> Start | None:
     """What a settled ``config`` starts from: all of ``training.parent``, the tables of
-    ``pretrain.run``, or None where it names no run.
+    ``pretrain.run``, or None where it names no run. Messages name the run's folder, or ``called``.
 
     Raises:
         CheckpointError: no run, a damaged or unfinished one, one of another decoder or encoder, or
             one without a name of ``kg``.
     """
     whole = bool(config.training.parent)
-    where = config.training.parent or config.pretrain.run
-    if not where:
+    path = config.training.parent or config.pretrain.run
+    if not path:
         return None
-    folder = RunFolder.open(where)
+    where, folder = called or path, RunFolder.open(path)
     if not folder.has(run_files.MODEL):
         raise CheckpointError(
             f"{where}: the run has not finished; go on with: dglkgmix train --resume --out "
-            f"{shlex.quote(where)}"
+            f"{shlex.quote(path)}"
         )
     if whole:
         theirs = run_files.read_config(folder).model

@@ -60,6 +60,7 @@ def train(
     progress: Progress | None = None,
     observers: Sequence[Observer] = (),
     sample_weight: Any = None,
+    parent_name: str = "",
     processes: Processes = ALONE,
 ) -> Result:
     """Train on ``kg`` and leave the run in the folder ``out``.
@@ -67,7 +68,8 @@ def train(
     ``decoder``, ``encoder`` and ``strategy`` stand for those of ``config``: a class, of the user's
     or the package's, or its name. ``decoder=Rotation(64)`` is the class with ``entity_dim=64``; its
     weights are drawn anew. ``sample_weight`` (N,) weighs the positive terms of the rows of
-    ``kg.train``. All ``processes`` call this alike; the main one alone writes, and all get
+    ``kg.train``. Messages call the run that the training starts from ``parent_name``, or by its
+    folder. All ``processes`` call this alike; the main one alone writes, and all get
     the result.
 
     Raises:
@@ -86,8 +88,10 @@ def train(
     config = merge(config, {"model": model, "strategy": chosen}, where="train")
     checked = settled(kg, config)
     check_memory(checked, kg, torch.device(checked.runtime.device), processes)
-    if (start := read_start(checked, kg)) is not None:  # Refused before anything is written.
-        if Path(start.where).resolve() == Path(out).resolve():
+    start = read_start(checked, kg, parent_name)
+    if start is not None:  # Refused before anything is written.
+        parent = checked.training.parent or checked.pretrain.run
+        if Path(parent).resolve() == Path(out).resolve():
             raise ConfigError(
                 f"{out}: the training starts from this run and would replace it: choose another "
                 "folder to write to"

@@ -1,7 +1,7 @@
-"""``make results``: docs/results.md and its pictures from the JSON files beside this one.
+"""``make results``: the pages of results and their pictures from the JSON files beside this one.
 
-Every table, figure and number of the page comes from a ``results.json`` that ``dglkgmix
-experiment`` wrote; ``page.md.jinja`` holds the words. To bring in a new measurement::
+Every table, figure and number of a page comes from a ``results.json`` that ``dglkgmix experiment``
+wrote; its template, ``….md.jinja``, holds the words. To bring in a new measurement::
 
     dglkgmix experiment evidence-world --out FOLDER
     python docs/results/build.py --take FOLDER evidence-world
@@ -31,11 +31,15 @@ from dglkgmix.report.figures.mrr_by_bin import Estimate, draw_mrr_by_bin
 
 Axes = Mapping[str, Any]
 HERE = Path(__file__).resolve().parent
-PAGE = HERE.parent / "results.md"
+PAGES = {
+    HERE.parent / "results.md": "results.md.jinja",
+    HERE / "first-findings.md": "first-findings.md.jinja",
+}
 # Pages that open with the headline, and where their links start from.
 FRONTS = {HERE.parents[1] / "README.md": "docs/", HERE.parent / "index.md": ""}
 MARKED = re.compile(r"(?<=<!-- results -->\n).*?(?=<!-- /results -->)", re.DOTALL)
 
+PLACES = ("overall", "zero", "low", "medium", "high")
 TESTED = ": difference in MRR [95 % interval], p-value"
 CAPTIONS = {
     "Overall": "Test metrics",
@@ -178,10 +182,15 @@ def _place(environment: dict[str, Any]) -> str:
 
 def figure(name: str, strategies: Iterable[str], caption: str, **axes: Any) -> str:
     """Draw MRR by bin of some strategies beside each other; the Markdown that shows it."""
-    shown = {s: _estimates(group(name, s, **axes)) for s in strategies}
-    file = "-".join([name, *map(str, axes.values())]) + ".png"
-    save(draw_mrr_by_bin(shown), HERE / file)
-    return f"![{caption}](results/{file})"
+    settings = {s: (name, s) for s in strategies}
+    return figure_of("-".join([name, *map(str, axes.values())]), settings, caption, **axes)
+
+
+def figure_of(file: str, settings: Mapping[str, tuple[str, str]], caption: str, **axes: Any) -> str:
+    """The same of settings of several experiments: label → experiment and strategy."""
+    shown = {label: _estimates(group(*where, **axes)) for label, where in settings.items()}
+    save(draw_mrr_by_bin(shown), HERE / f"{file}.png")
+    return f"![{caption}](results/{file}.png)"
 
 
 def panels(name: str, captions: Iterable[str]) -> str:
@@ -225,15 +234,25 @@ def _estimates(found: dict[str, Any]) -> dict[str, Estimate]:
     }
 
 
-def beside_paper(name: str, data: str, model: str, rows: Iterable[tuple[str, str, bool]]) -> str:
-    """Test MRR overall and by bin; rows are a label, a strategy, and whether it is the paper's."""
-    places = ("overall", *load(name)["bin_names"])
-    lines = [["", *places], ["---", *["---:"] * len(places)]]
-    for label, strategy, papers in rows:
-        where = (data, model, strategy) if papers else (name, strategy)
-        found = paper if papers else mrr
-        lines.append([label, *(found(*where, place) for place in places)])
-    return _markdown(lines)
+def by_bin(rows: Iterable[tuple[str, tuple[str, ...]]]) -> str:
+    """Test MRR overall and by bin; rows are a label and what ``measured`` or ``papers`` gives."""
+    lines = [["", *PLACES], ["---", *["---:"] * len(PLACES)]]
+    return _markdown([*lines, *([label, *values] for label, values in rows)])
+
+
+def measured(name: str, strategy: str, **axes: Any) -> tuple[str, ...]:
+    """Test MRR of a setting of an experiment, overall and by bin."""
+    return tuple(mrr(name, strategy, place, **axes) for place in PLACES)
+
+
+def papers(data: str, model: str, strategy: str) -> tuple[str, ...]:
+    """The same from the paper's tables."""
+    return tuple(paper(data, model, strategy, place) for place in PLACES)
+
+
+def published(value: str) -> tuple[str, ...]:
+    """An MRR that others report, without bins."""
+    return (value, *["–"] * (len(PLACES) - 1))
 
 
 CLAIMS: tuple[tuple[str, str, str], ...] = (
@@ -267,13 +286,13 @@ def _claim(kind: str, where: str, name: str, mixup: str, control: str) -> str:
 
 
 WORDS = (
-    *(table, figure, panels, claims, beside_paper, made, seeds),
+    *(table, figure, figure_of, panels, claims, by_bin, measured, papers, published, made, seeds),
     *(mrr, difference, ece, distance, paper),
 )
 
 
-def render(template: str = "page.md.jinja", **more: Any) -> str:
-    """The page, or another template."""
+def render(template: str, page: Path, **more: Any) -> str:
+    """The text of a page, or of a part of it."""
     loader = jinja2.FileSystemLoader(HERE)
     # Markdown from our own files: what goes in is Markdown, too.
     environment = jinja2.Environment(  # noqa: S701
@@ -282,12 +301,14 @@ def render(template: str = "page.md.jinja", **more: Any) -> str:
     names = {f.__name__: f for f in WORDS}
     text = environment.get_template(template).render(**names, **more)
     # Lines of the template that only set a name leave blank ones.
-    return re.sub(r"\n{3,}", "\n\n", text)
+    text = re.sub(r"\n{3,}", "\n\n", text)
+    # Pictures are linked from docs/.
+    return text.replace("](results/", "](") if page.parent == HERE else text
 
 
 def with_headline(page: Path) -> str:
     """A front page's text with the picture and the claim of today's results."""
-    headline = render("headline.md.jinja", root=FRONTS[page])
+    headline = render("headline.md.jinja", page, root=FRONTS[page])
     return MARKED.sub(lambda _: headline, page.read_text(encoding="utf-8"))
 
 
@@ -307,7 +328,8 @@ def main() -> None:
     given = parser.parse_args()
     if given.take:
         take(Path(given.take[0]), given.take[1])
-    PAGE.write_text(render(), encoding="utf-8")
+    for page, template in PAGES.items():
+        page.write_text(render(template, page), encoding="utf-8")
     for front in FRONTS:
         front.write_text(with_headline(front), encoding="utf-8")
 

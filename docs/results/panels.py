@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from dglkgmix import DegreeBins, Run
-from dglkgmix.experiments.summary import summarise
+from dglkgmix.experiments.execute import summarise
 from dglkgmix.report.figures.degree_curves import entity_degree_curves, tail_relation_curves
 from dglkgmix.report.figures.joint_degree import JointGrid, joint_grid
 

@@ -1,4 +1,4 @@
-from dglkgmix.cli.columns import account_table, aligned, number, share
+from dglkgmix.cli.columns import WIDEST, account_table, aligned, number, share
 
 
 def test_first_column_left_others_right():
@@ -8,6 +8,13 @@ def test_first_column_left_others_right():
 def test_chosen_columns_right():
     rows = [["a", "1", "x"], ["bb", "22", ""]]
     assert aligned(rows, right={1}, indent="") == "a    1  x\nbb  22"
+
+
+def test_a_long_name_is_cut_so_that_it_does_not_pad_every_row():
+    rows = [["x" * WIDEST, "1", "x" * 99], ["y" * 99, "2", ""]]
+    first, second = aligned(rows, indent="").splitlines()
+    assert first == f"{'x' * 60}  1  {'x' * 99}"
+    assert second == f"{'y' * 59}…  2"
 
 
 def test_a_missing_figure_is_a_dash():

@@ -10,6 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from dglkgmix.cli.common import (
+    DownloadBar,
     emit_json,
     json_option,
     load_source,
@@ -216,7 +217,7 @@ def test_the_representation_is_a_line(interrupted, run):
     assert repr(Run.open(interrupted)) == f"Run({interrupted}, not finished)"
 
 
-def test_names_that_are_alike_are_told_in_a_line(capsys: pytest.CaptureFixture[str]) -> None:
+def test_names_that_are_alike_are_told_in_a_line(capsys):
     rows = [("Ada", "knows", "Alan"), ("ada ", "knows", "ADA"), ("Alan", "Knows", "Ada")]
     warn_of_alike(KnowledgeGraph.from_names(rows[:1]), "staff.tsv")
     assert capsys.readouterr().err == ""
@@ -225,3 +226,32 @@ def test_names_that_are_alike_are_told_in_a_line(capsys: pytest.CaptureFixture[s
         "Warning: 3 entities and 2 relations are alike but for case, space or Unicode form: "
         "`dglkgmix data info 'my staff.tsv'` shows which\n"
     )
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+def test_each_file_is_named_once_where_nobody_watches(capsys):
+    bar = DownloadBar()
+    for done in (1, 2, 3):
+        bar("a.txt", done, 3)
+    bar("b.txt", 5, None)
+    captured = capsys.readouterr()
+    assert captured.err == "Fetching a.txt\nFetching b.txt\n"
+    assert captured.out == ""
+
+
+def test_a_terminal_gets_a_bar_for_each_file(monkeypatch):
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    bar = DownloadBar()
+    bar("a.txt", 500, 2000)
+    bar("a.txt", 2000, 2000)
+    bar("b.txt", 10, None)
+    bar("c.txt", 10, 20)
+    shown = terminal.getvalue()
+    assert "a.txt: 100%" in shown
+    assert "2.00k/2.00k" in shown
+    assert "b.txt: 10.0B" in shown

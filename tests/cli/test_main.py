@@ -28,7 +28,7 @@ def run(capsys):
 @pytest.fixture
 def act(monkeypatch):
     """Adds a command ``act`` that does what the test says."""
-    module = types.ModuleType("tests_act")
+    module = types.ModuleType("act")
 
     def define(body):
         @click.command()
@@ -36,10 +36,10 @@ def act(monkeypatch):
             """Act."""
             return body()
 
-        module.command = command
+        module.act = command
 
-    monkeypatch.setitem(sys.modules, "tests_act", module)
-    monkeypatch.setitem(COMMANDS, "act", "tests_act:command")
+    monkeypatch.setitem(sys.modules, "dglkgmix.cli.act", module)
+    monkeypatch.setattr(cli_main, "COMMANDS", (*COMMANDS, "act"))
     return define
 
 
@@ -170,8 +170,8 @@ class TestStreams:
         @click.command()
         def command():
             {body}
-        sys.modules["act"] = types.SimpleNamespace(command=command)
-        main.COMMANDS["act"] = "act:command"
+        sys.modules["dglkgmix.cli.act"] = types.SimpleNamespace(act=command)
+        main.COMMANDS = (*main.COMMANDS, "act")
         sys.exit(main.main(["act"]))
     """
 
@@ -210,8 +210,8 @@ class TestStreams:
     )
     @pytest.mark.parametrize("how", ["full", "unread"])
     def test_a_standard_error_that_cannot_be_written_changes_no_status(
-        self, how: str, body: str, status: int, printed: str
-    ) -> None:
+        self, how, body, status, printed
+    ):
         read, write = os.pipe()
         os.close(read)
         with Path("/dev/full").open("w") as full:

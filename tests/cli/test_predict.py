@@ -102,22 +102,6 @@ def test_many_queries_from_a_file(run, tmp_path):
     assert [float(row["score"]) for row in rows[2:4]] == [a["score"] for a in alone]
 
 
-def test_one_query_can_be_written_to_a_file(run, tmp_path):
-    out = tmp_path / "answers.jsonl"
-    query = ("--head", "e2", "--relation", "next", "--top", 2)
-    call(predict, run, *query, "--out", out)
-    (line,) = out.read_text().splitlines()
-    assert json.loads(line) == call_json(predict, run, *query)
-
-
-def test_a_wrong_name_in_a_file_is_told_with_its_line(run, tmp_path):
-    queries = tmp_path / "queries.csv"
-    queries.write_text("head,relation,tail\ne2,next,\nlon,next,\n")
-    with pytest.raises(UnknownNameError, match=r"queries\.csv:3: .*'lone'"):
-        call(predict, run, "--queries", queries, "--out", tmp_path / "a.csv")
-    assert not (tmp_path / "a.csv").exists()
-
-
 UNKNOWN = "head,relation,tail\nlon,next,\ne2,next,\nlon,skip,\ne3,nxt,\n,next,E2\n"
 
 
@@ -136,6 +120,7 @@ def test_all_unknown_names_of_a_file_are_told(run, tmp_path):
         f"{queries}:6: unknown entity 'E2'",
     ]
     assert "close matches: 'e2'" in lines[2]
+    assert not (tmp_path / "a.csv").exists()
 
 
 def test_of_many_unknown_names_ten_are_told(run, tmp_path):

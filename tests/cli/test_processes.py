@@ -12,7 +12,7 @@ import pytest
 from dglkgmix.cli import processes
 from dglkgmix.cli.main import main
 from dglkgmix.errors import ConfigError, PeerError
-from dglkgmix.processes import ALONE, Processes
+from dglkgmix.processes import Processes
 from dglkgmix.runs.checkpoint import StateFile
 from dglkgmix.runs.run import Run
 from tests.test_interrupt import TRAIN, source, wait_for_epoch
@@ -180,11 +180,6 @@ def test_of_several_that_fail_the_first_tells(monkeypatch, error, first, outcome
         raise error
     assert not isinstance(outcome, int) or raised.value.code == outcome
     assert bool(waited) == isinstance(error, PeerError)
-
-
-def test_alone_every_error_is_its_own():
-    with pytest.raises(PeerError), processes._one_error(ALONE):
-        raise PeerError("gone")
 
 
 @pytest.mark.parametrize(

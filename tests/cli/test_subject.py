@@ -14,22 +14,22 @@ NOTHING = dict.fromkeys(
 
 def test_a_run_brings_its_model_and_its_stored_scaling(run):
     subject = find_subject(run, NOTHING)
-    assert subject.model.platt() == Run.open(run).calibration()
-    assert subject.model.sigmoid_is_probability
+    assert subject.platt() == Run.open(run).calibration()
+    assert subject.sigmoid_is_probability
     assert subject.table.table.equals(Run.open(run).rank_table().table)
 
 
 def test_softmax_and_distances_make_no_probabilities(other, make_run):
-    assert not find_subject(other, NOTHING).model.sigmoid_is_probability
+    assert not find_subject(other, NOTHING).sigmoid_is_probability
     transe = make_run("transe", "model.decoder=transe")
-    assert not find_subject(transe, NOTHING).model.sigmoid_is_probability
+    assert not find_subject(transe, NOTHING).sigmoid_is_probability
 
 
 def test_a_baseline_fits_its_scaling_to_validation(ring_folder):
     options = NOTHING | {"baseline": "popularity", "data": str(ring_folder)}
     subject = find_subject(None, options)
     found = subject.calibration(DegreeBins())
-    platt = subject.model.platt()
+    platt = subject.platt()
     assert (found["scale"], found["offset"]) == (platt.scale, platt.offset)
     assert subject.title == f"popularity on {ring_folder}"
 

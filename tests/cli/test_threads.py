@@ -68,4 +68,4 @@ def test_openmp_reads_the_short_wait(run_python):
     """
     unset = dict.fromkeys(threads._WAITING)
     done = run_python(code, **unset, OMP_DISPLAY_ENV="verbose")
-    assert "GOMP_SPINCOUNT = '1000'" in done.stderr
+    assert "GOMP_SPINCOUNT = '30000'" in done.stderr

@@ -17,7 +17,9 @@ from dglkgmix.config.toml import (
     load,
     loads,
     merge,
+    refuse_unknown,
     set_option,
+    typed,
 )
 from dglkgmix.errors import ConfigError
 
@@ -179,3 +181,31 @@ def test_only_what_differs_from_another_configuration_is_written() -> None:
     text = dumps(config, Config())
     assert text.splitlines() == ["[model]", 'decoder = "tucker"', "", "[training]", "lr = 0.5"]
     assert loads(text) == config
+
+
+def test_unknown_keys_come_with_near_misses_or_the_whole_list():
+    refuse_unknown({"seeds": 1}, ["seeds", "grid"], "x")
+    with pytest.raises(ConfigError, match=r"^x: unknown key 'seed'; did you mean seeds\?$"):
+        refuse_unknown({"seed": 1}, ["seeds", "grid"], "x")
+    with pytest.raises(ConfigError, match=r"unknown key 'zzz'; known: grid, seeds$"):
+        refuse_unknown({"zzz": 1}, ["seeds", "grid"], "x")
+    with pytest.raises(ConfigError, match=r"unknown key 'zzz'$"):
+        refuse_unknown({"zzz": 1}, [f"option {i}" for i in range(13)], "x")
+
+
+@pytest.mark.parametrize(
+    ("value", "kind", "wanted"),
+    [
+        ("x", int, "a whole number"),
+        (True, int, "a whole number"),
+        (True, (int, float), "a whole number or a number"),
+        (1, bool, "true or false"),
+        (1, list, "a list"),
+        ([], dict, "a table"),
+        (1.5, str, "a string"),
+    ],
+)
+def test_a_value_of_another_type_is_refused(value, kind, wanted):
+    with pytest.raises(ConfigError, match=f"x: key must be {wanted}, not "):
+        typed({"key": value}, "key", kind, "x")
+    assert typed({"key": 2}, "key", (int, float), "x") == 2

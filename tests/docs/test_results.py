@@ -1,4 +1,4 @@
-"""docs/results.md is what its JSON files say, and they are what their own seeds say."""
+"""The pages of results are what their JSON files say, and these are what their own seeds say."""
 
 import importlib.util
 import json
@@ -34,9 +34,10 @@ def test_there_are_results():
     assert FILES
 
 
-def test_the_page_is_rendered_from_the_files(build, monkeypatch):
+def test_pages_are_rendered_from_the_files(build, monkeypatch):
     monkeypatch.setattr(build, "save", lambda figure, path: None)
-    assert build.PAGE.read_text(encoding="utf-8") == build.render()
+    for page, template in build.PAGES.items():
+        assert page.read_text(encoding="utf-8") == build.render(template, page)
 
 
 def test_front_pages_open_with_the_headline_of_the_files(build):
@@ -65,12 +66,14 @@ def test_panels_are_other_groupings_of_the_same_ranks(path):
         assert total / overall["queries"] == pytest.approx(overall["mrr"])
 
 
-def test_every_file_on_the_page_is_there_and_named_with_its_command():
-    page = (DOCS / "results.md").read_text(encoding="utf-8")
+def test_every_file_is_on_a_page_with_its_command(build):
+    pages = {page: page.read_text(encoding="utf-8") for page in build.PAGES}
     for path in FILES:
-        assert f" experiment {path.stem} --out FOLDER` made `docs/results/{path.name}`" in page
-    for picture in re.findall(r"\]\((results/[^)]+)\)", page):
-        assert (DOCS / picture).exists(), picture
+        made = f" experiment {path.stem} --out FOLDER` made `docs/results/{path.name}`"
+        assert any(made in text for text in pages.values()), path
+    for page, text in pages.items():
+        for picture in re.findall(r"\]\(([^)]+\.png)\)", text):
+            assert (page.parent / picture).exists(), picture
 
 
 def test_every_cell_tells_how_it_was_made(results):
@@ -192,10 +195,10 @@ def test_what_is_taken_is_finished(build, tmp_path):
         build.take(tmp_path, "never")
 
 
-def test_headings_of_the_page_stand_apart():
-    lines = (DOCS / "results.md").read_text(encoding="utf-8").splitlines()
-    for before, line in pairwise(lines):
-        assert not line.startswith("#") or not before.strip(), line
+def test_headings_of_the_pages_stand_apart(build):
+    for page in build.PAGES:
+        for before, line in pairwise(page.read_text(encoding="utf-8").splitlines()):
+            assert not line.startswith("#") or not before.strip(), line
 
 
 def test_figure_2_is_of_the_model_in_the_table():

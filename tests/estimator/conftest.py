@@ -1,15 +1,11 @@
 """A small fitted estimator over a few countries."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import numpy as np
 import pytest
 
 from dglkgmix.estimator import KGCompleter
 
-SMALL: dict[str, Any] = {
+SMALL = {
     "model": "distmult",
     "epochs": 2,
     "batch_size": 32,
@@ -17,7 +13,7 @@ SMALL: dict[str, Any] = {
 }
 
 
-def countries(count: int = 12) -> np.ndarray[Any, np.dtype[Any]]:
+def countries(count=12):
     """A ring of borders, a continent for each and two that share a language: strings (n, 3)."""
     names = [f"country {i}" for i in range(count)]
     rows = [(names[i], "borders", names[(i + 1) % count]) for i in range(count)]
@@ -28,10 +24,10 @@ def countries(count: int = 12) -> np.ndarray[Any, np.dtype[Any]]:
 
 
 @pytest.fixture(scope="session")
-def triples() -> np.ndarray[Any, np.dtype[Any]]:
+def triples():
     return countries()
 
 
 @pytest.fixture(scope="session")
-def fitted(triples: np.ndarray[Any, np.dtype[Any]]) -> KGCompleter:
+def fitted(triples):
     return KGCompleter(**SMALL).fit(triples)

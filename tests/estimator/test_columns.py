@@ -1,7 +1,5 @@
 """X as columns, names as ids."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -10,7 +8,7 @@ from dglkgmix.errors import DataError
 from dglkgmix.estimator.columns import Names, as_column, split_columns
 
 
-def test_strings_stay_what_they_are() -> None:
+def test_strings_stay_what_they_are():
     columns = split_columns([["NA", "1.0", " x "], ["None", "r", "true"]], (3,))
     assert [column.tolist() for column in columns] == [
         ["NA", "None"],
@@ -19,7 +17,7 @@ def test_strings_stay_what_they_are() -> None:
     ]
 
 
-def test_a_frame_may_mix_strings_and_integers() -> None:
+def test_a_frame_may_mix_strings_and_integers():
     frame = pd.DataFrame({"h": ["a", "b"], "r": [7, 8], "t": ["c", "d"]})
     heads, relations, tails = split_columns(frame, (3,))
     assert heads.dtype == object
@@ -28,7 +26,7 @@ def test_a_frame_may_mix_strings_and_integers() -> None:
     assert relations.tolist() == [7, 8]
 
 
-def test_categories_are_their_names() -> None:
+def test_categories_are_their_names():
     frame = pd.DataFrame({"h": pd.Categorical(["a", "b"]), "r": ["x", "x"]})
     assert split_columns(frame, (2,))[0].tolist() == ["a", "b"]
 
@@ -48,16 +46,16 @@ def test_categories_are_their_names() -> None:
         ([["a", "r", "b"], ["a"]], "no table of triples|2-dimensional"),
     ],
 )
-def test_anything_else_is_refused_by_place(rows: object, message: str) -> None:
+def test_anything_else_is_refused_by_place(rows, message):
     with pytest.raises(DataError, match=message):
         split_columns(rows, (3,))
 
 
 @pytest.mark.parametrize("gap", [float("nan"), None, pd.NA, pd.NaT, np.float64("nan")], ids=repr)
 @pytest.mark.parametrize("column", [0, 1, 2])
-def test_missing_values_are_refused_by_row_and_column(gap: object, column: int) -> None:
+def test_missing_values_are_refused_by_row_and_column(gap, column):
     """Case 50: in lists, arrays and frames alike."""
-    rows: list[list[object]] = [["a", "r", "b"], ["b", "r", "a"], ["b", "r", "c"]]
+    rows = [["a", "r", "b"], ["b", "r", "a"], ["b", "r", "c"]]
     rows[1][column] = gap
     role = ("head", "relation", "tail")[column]
     message = rf"row 1, column {column} \({role}\): a missing value"
@@ -69,7 +67,7 @@ def test_missing_values_are_refused_by_row_and_column(gap: object, column: int) 
 @pytest.mark.parametrize(
     ("bad", "what"), [("", "an empty name"), ("a\ud800", r"'a\\ud800' cannot")]
 )
-def test_names_that_no_graph_can_hold_are_refused_by_row_and_column(bad: str, what: str) -> None:
+def test_names_that_no_graph_can_hold_are_refused_by_row_and_column(bad, what):
     with pytest.raises(DataError, match=rf"row 1, column 1 \(relation\): {what}"):
         split_columns([["a", "r", "b"], ["é", bad, "b"]], (3,))
     with pytest.raises(DataError, match=rf"row 1, y \(tail\): {what}"):
@@ -77,14 +75,14 @@ def test_names_that_no_graph_can_hold_are_refused_by_row_and_column(bad: str, wh
 
 
 @pytest.mark.parametrize("kind", ["float64", "Int64", "category", "string", "datetime64[ns]"])
-def test_missing_values_in_typed_columns_of_a_frame(kind: str) -> None:
+def test_missing_values_in_typed_columns_of_a_frame(kind):
     relations = pd.Series([1, 2, None]).astype("float64" if kind == "float64" else "Int64")
     frame = pd.DataFrame({"h": list("abc"), "r": relations.astype(kind), "t": list("abc")})
     with pytest.raises(DataError, match=r"row 2, column 1 \(relation\): a missing value"):
         split_columns(frame, (3,))
 
 
-def test_a_list_means_what_an_object_array_means() -> None:
+def test_a_list_means_what_an_object_array_means():
     """Case 50."""
     rows = [["a", 7, "b"], ["b", 8, "c"]]
     for X in (rows, np.array(rows, dtype=object), pd.DataFrame(rows)):
@@ -94,7 +92,7 @@ def test_a_list_means_what_an_object_array_means() -> None:
         assert relations.tolist() == [7, 8]
 
 
-def test_tails_of_y() -> None:
+def test_tails_of_y():
     assert as_column([[4], [5]]).tolist() == [4, 5]
     assert as_column(pd.Series(["b", "a"])).tolist() == ["b", "a"]
     with pytest.raises(DataError, match="one column of tails"):
@@ -103,7 +101,7 @@ def test_tails_of_y() -> None:
         as_column(["a", float("nan")])
 
 
-def test_ids_are_positions_whatever_the_order() -> None:
+def test_ids_are_positions_whatever_the_order():
     names = Names(np.array(["b", "a", "c"], dtype=object))
     assert names.ids(np.array(["c", "a", "x", "b", "zz"], dtype=object)).tolist() == [
         2,
@@ -115,7 +113,7 @@ def test_ids_are_positions_whatever_the_order() -> None:
     assert names.ids(np.array([1, 2])).tolist() == [-1, -1]
 
 
-def test_distinct_names_ascend_and_have_one_kind() -> None:
+def test_distinct_names_ascend_and_have_one_kind():
     assert Names.of(np.array([10, 9]), np.array([2, 10]), what="entities").values.tolist() == [
         2,
         9,
@@ -125,7 +123,7 @@ def test_distinct_names_ascend_and_have_one_kind() -> None:
         Names.of(np.array([1]), np.array(["a"], dtype=object), what="entities")
 
 
-def test_a_masked_value_is_a_missing_one() -> None:
+def test_a_masked_value_is_a_missing_one():
     X = np.ma.masked_array([[1, 0, 2], [2, 0, 999]], mask=[[0, 0, 0], [0, 0, 1]])
     with pytest.raises(DataError, match=r"row 1, column 2 \(tail\): a missing value"):
         split_columns(X, (3,))

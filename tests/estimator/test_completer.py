@@ -1,11 +1,6 @@
 """The estimator with scikit-learn's tools."""
 
-from __future__ import annotations
-
 import pickle
-import subprocess
-import sys
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -30,7 +25,7 @@ from tests.estimator.conftest import SMALL
 Array = np.ndarray[Any, np.dtype[Any]]
 
 
-def test_fitted_attributes(fitted: KGCompleter, triples: Array) -> None:
+def test_fitted_attributes(fitted, triples):
     assert fitted.classes_.tolist() == sorted({*triples[:, 0], *triples[:, 2]})
     assert fitted.relations_.tolist() == ["borders", "continent", "language"]
     assert fitted.n_features_in_ == 3
@@ -39,7 +34,7 @@ def test_fitted_attributes(fitted: KGCompleter, triples: Array) -> None:
     assert fitted.run_.config.model.decoder == "distmult"
 
 
-def test_mirrors_are_held_out_together(fitted: KGCompleter) -> None:
+def test_mirrors_are_held_out_together(fitted):
     """Case 51: borders are there in both directions."""
     kg = fitted.run_.kg
     train = {tuple(row) for row in kg.train.tolist()}
@@ -48,7 +43,7 @@ def test_mirrors_are_held_out_together(fitted: KGCompleter) -> None:
     assert not any((t, r, h) in train for h, r, t in held)
 
 
-def test_scores_are_the_models(fitted: KGCompleter) -> None:
+def test_scores_are_the_models(fitted):
     queries = [["country 3", "borders"], ["country 1", "language"]]
     tables = dict(fitted.run_.model.encoder.named_parameters())
     entity, relation = tables["entity_table"].detach(), tables["relation_table"].detach()
@@ -59,16 +54,14 @@ def test_scores_are_the_models(fitted: KGCompleter) -> None:
     assert fitted.predict(queries).tolist() == fitted.classes_[scores.argmax(1)].tolist()
 
 
-def test_probabilities_are_platts(fitted: KGCompleter) -> None:
+def test_probabilities_are_platts(fitted):
     queries = [["country 3", "borders"]]
     platt = fitted.run_.metrics["platt"]
     logits = platt["scale"] * fitted.decision_function(queries) + platt["offset"]
     assert np.allclose(fitted.predict_proba(queries), 1 / (1 + np.exp(-logits)))
 
 
-def test_ranked_answers_have_probabilities_of_their_list(
-    fitted: KGCompleter, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_ranked_answers_have_probabilities_of_their_list(fitted, monkeypatch):
     """By score alone: what fit has seen and what stands after the list has none."""
     monkeypatch.setattr("dglkgmix.evaluation.shortlist.DEPTH", 3)
     listed = ListProbability(-1.0, tuple(float(name == "score") for name in FEATURES), {})
@@ -85,7 +78,7 @@ def test_ranked_answers_have_probabilities_of_their_list(
     assert np.isnan(new.probabilities[0, 3:]).all()
 
 
-def test_top_k_leaves_known_answers_out(fitted: KGCompleter, triples: Array) -> None:
+def test_top_k_leaves_known_answers_out(fitted, triples):
     query = [["country 3", "borders"]]
     everything = fitted.top_k(query, len(fitted.classes_))
     assert sorted(everything.tails[0]) == sorted(fitted.classes_)
@@ -105,14 +98,12 @@ def test_top_k_leaves_known_answers_out(fitted: KGCompleter, triples: Array) -> 
 
 
 @pytest.mark.parametrize("rows", [1, 3, 7])
-def test_blocks_predict_what_single_queries_do(
-    fitted: KGCompleter, triples: Array, monkeypatch: pytest.MonkeyPatch, rows: int
-) -> None:
+def test_blocks_predict_what_single_queries_do(fitted, triples, monkeypatch, rows):
     """Case 55: no more scores are held at once, and row by row the answers are the same."""
     held = []
     scores = ModelScorer.scores
 
-    def spied(self: ModelScorer, query: Any, start: int, stop: int) -> Any:
+    def spied(self, query, start, stop):
         held.append(len(query))
         return scores(self, query, start, stop)
 
@@ -132,7 +123,7 @@ def test_blocks_predict_what_single_queries_do(
     assert fitted.top_k(triples[:0], 3).tails.shape == (0, 3)
 
 
-def test_rank_and_score_follow_each_other(fitted: KGCompleter, triples: Array) -> None:
+def test_rank_and_score_follow_each_other(fitted, triples):
     ranks = fitted.rank(triples)
     assert ranks.shape == (len(triples), 2)
     assert (ranks >= 1).all()
@@ -140,7 +131,7 @@ def test_rank_and_score_follow_each_other(fitted: KGCompleter, triples: Array) -
     assert (fitted.rank(triples[:, :2], triples[:, 2]) == ranks).all()
 
 
-def test_given_facts_agree_with_ranks_and_degrees(fitted: KGCompleter, triples: Array) -> None:
+def test_given_facts_agree_with_ranks_and_degrees(fitted, triples):
     found = fitted.predict_triples(triples)
     sides = [[fact.directions[end] for end in ("tail", "head")] for fact in found]
     assert [[side.rank for side in pair] for pair in sides] == fitted.rank(triples).tolist()
@@ -152,13 +143,13 @@ def test_given_facts_agree_with_ranks_and_degrees(fitted: KGCompleter, triples: 
         fitted.predict_triples([["nowhere", "borders", "country 1"]])
 
 
-def test_degrees_of_training_triples(fitted: KGCompleter, triples: Array) -> None:
+def test_degrees_of_training_triples(fitted, triples):
     degrees = fitted.tail_relation_degree(triples[-1:])  # (country 11, language, language 5)
     assert degrees.shape == (1, 2)
     assert (degrees <= [2, 1]).all()
 
 
-def test_integers_come_back_as_integers() -> None:
+def test_integers_come_back_as_integers():
     rows = np.array([[10 * i, 0, 10 * ((i + 1) % 9)] for i in range(9)] * 2)
     rows[9:, 1] = 5
     fitted = KGCompleter(**SMALL).fit(rows)
@@ -168,13 +159,13 @@ def test_integers_come_back_as_integers() -> None:
     assert fitted.top_k([[20, 5]], 2).tails[0, 0] in range(0, 90, 10)
 
 
-def test_two_columns_and_y_are_three_columns(fitted: KGCompleter, triples: Array) -> None:
+def test_two_columns_and_y_are_three_columns(fitted, triples):
     other = KGCompleter(**SMALL).fit(triples[:, :2], triples[:, 2])
     assert other.n_features_in_ == 2
     assert (other.decision_function(triples[:4, :2]) == fitted.decision_function(triples[:4])).all()
 
 
-def test_frames_keep_their_names(triples: Array) -> None:
+def test_frames_keep_their_names(triples):
     frame = pd.DataFrame(triples, columns=["from", "how", "to"])
     fitted = KGCompleter(**SMALL).fit(frame)
     assert fitted.feature_names_in_.tolist() == ["from", "how", "to"]
@@ -182,7 +173,7 @@ def test_frames_keep_their_names(triples: Array) -> None:
         fitted.transform(frame.rename(columns={"to": "other"}))
 
 
-def test_transform_gives_vectors_and_frames(fitted: KGCompleter, triples: Array) -> None:
+def test_transform_gives_vectors_and_frames(fitted, triples):
     vectors = fitted.transform(triples[:2])
     assert vectors.shape == (2, 24)
     table = dict(fitted.run_.model.encoder.named_parameters())["entity_table"].detach().numpy()
@@ -194,7 +185,7 @@ def test_transform_gives_vectors_and_frames(fitted: KGCompleter, triples: Array)
     assert frame.columns[-1] == "tail_7"
 
 
-def test_entities_alone_are_features_of_a_later_step(fitted: KGCompleter, triples: Array) -> None:
+def test_entities_alone_are_features_of_a_later_step(fitted, triples):
     names = fitted.classes_[[4, 0, 4]].reshape(-1, 1)
     table = dict(fitted.run_.model.encoder.named_parameters())["entity_table"].detach().numpy()
     assert (fitted.transform(names) == table[[4, 0, 4]]).all()
@@ -211,7 +202,7 @@ def test_entities_alone_are_features_of_a_later_step(fitted: KGCompleter, triple
     ]
 
 
-def test_weights_of_one_change_nothing_and_others_do(fitted: KGCompleter, triples: Array) -> None:
+def test_weights_of_one_change_nothing_and_others_do(fitted, triples):
     ones = KGCompleter(**SMALL).fit(triples, sample_weight=np.ones(len(triples)))
     assert np.allclose(
         ones.decision_function(triples[:5]), fitted.decision_function(triples[:5]), atol=1e-6
@@ -226,7 +217,7 @@ def test_weights_of_one_change_nothing_and_others_do(fitted: KGCompleter, triple
             KGCompleter(**SMALL).fit(triples, sample_weight=wrong)
 
 
-def test_unfitted_and_wrong_input(triples: Array, fitted: KGCompleter) -> None:
+def test_unfitted_and_wrong_input(triples, fitted):
     with pytest.raises(NotFittedError):
         KGCompleter().predict(triples)
     with pytest.raises(ConfigError, match="strategy"):
@@ -243,14 +234,14 @@ def test_unfitted_and_wrong_input(triples: Array, fitted: KGCompleter) -> None:
         KGCompleter(**SMALL).fit(triples[:0])
 
 
-def test_misspelt_names_get_close_matches(fitted: KGCompleter) -> None:
+def test_misspelt_names_get_close_matches(fitted):
     with pytest.raises(UnknownNameError, match="country 1"):
         fitted.predict([["contry 1", "borders"]])
     with pytest.raises(UnknownNameError, match="relation"):
         fitted.predict([["country 1", "bordrs"]])
 
 
-def test_unseen_names_of_a_fold(fitted: KGCompleter, triples: Array) -> None:
+def test_unseen_names_of_a_fold(fitted, triples):
     row = [["nowhere", "borders", "country 2"]]
     count = len(fitted.classes_)
     assert fitted.rank(row).tolist() == [[(count + 1) / 2, (count + 2) / 2]]
@@ -259,7 +250,7 @@ def test_unseen_names_of_a_fold(fitted: KGCompleter, triples: Array) -> None:
         strict.rank(row)
 
 
-def test_no_held_out_triples_no_probabilities(triples: Array) -> None:
+def test_no_held_out_triples_no_probabilities(triples):
     fitted = KGCompleter(**SMALL, validation=0).fit(triples)
     assert len(fitted.run_.kg.train) == len(triples)
     assert np.isnan(fitted.top_k(triples[:1], 2).probabilities).all()
@@ -268,14 +259,18 @@ def test_no_held_out_triples_no_probabilities(triples: Array) -> None:
 
 
 def test_a_warm_start_keeps_vectors_by_name_and_a_plain_fit_draws_them_anew(
-    triples: Array, tmp_path: Path
-) -> None:
+    triples, tmp_path, capsys
+):
     still = {**SMALL, "lr": 1e-12, "epochs": "auto"}
     warm = KGCompleter(**still, warm_start=True).fit(triples)
     queries = [["country 3"], ["continent 1"]]
     before = warm.transform(queries)
     more = np.vstack([[["atlantis", "borders", "country 3"]], triples])  # "atlantis" comes first.
-    warm.fit(more)
+    warm.set_params(verbose=True).fit(more)
+    told = capsys.readouterr().err
+    entities = len(warm.classes_)
+    assert f"Starting from the earlier fit, which knows {entities - 1} of {entities} ent" in told
+    assert "dglkgmix-" not in told
     assert warm.classes_[0] == "atlantis"
     assert np.allclose(warm.transform(queries), before)
     assert warm.run_.new_entities == {"atlantis"}
@@ -288,25 +283,25 @@ def test_a_warm_start_keeps_vectors_by_name_and_a_plain_fit_draws_them_anew(
     assert not np.allclose(again.set_params(warm_start=False).fit(more).transform(queries), before)
 
 
-def test_clone_is_unfitted_with_the_same_parameters(fitted: KGCompleter) -> None:
+def test_clone_is_unfitted_with_the_same_parameters(fitted):
     copy = clone(fitted)
     assert copy.get_params() == fitted.get_params()
     assert not hasattr(copy, "classes_")
 
 
-def test_constructor_only_assigns() -> None:
-    wrong: Any = {"model": object(), "epochs": -3, "config": object()}
+def test_constructor_only_assigns():
+    wrong = {"model": object(), "epochs": -3, "config": object()}
     assert KGCompleter(**wrong).get_params()["epochs"] == -3
 
 
-def test_pipeline_and_cross_validation(triples: Array) -> None:
+def test_pipeline_and_cross_validation(triples):
     pipeline = make_pipeline(FunctionTransformer(), KGCompleter(**SMALL))
     scores = cross_val_score(pipeline, triples, cv=KFold(2, shuffle=True, random_state=0))
     assert scores.shape == (2,)
     assert np.isfinite(scores).all()
 
 
-def test_grid_search_refit_pickle_and_a_new_process(triples: Array, tmp_path: Path) -> None:
+def test_grid_search_refit_pickle_and_a_new_process(triples, tmp_path, run_python):
     grid = {"strategy": ["standard", "mixup"], "threshold": [3, 5]}
     splits = KFold(2, shuffle=True, random_state=1)
     search = GridSearchCV(KGCompleter(**SMALL), grid, cv=splits, scoring=low_degree_mrr)
@@ -319,14 +314,12 @@ def test_grid_search_refit_pickle_and_a_new_process(triples: Array, tmp_path: Pa
         "best = pickle.load(open(sys.argv[1], 'rb'))\n"
         "print(best.decision_function([['country 3', 'borders']]).tobytes().hex())\n"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", program, str(path)], capture_output=True, text=True, check=True
-    )
+    done = run_python(program, path)
     mine = search.best_estimator_.decision_function([["country 3", "borders"]])
     assert done.stdout.strip() == mine.tobytes().hex()
 
 
-def test_to_the_command_line_and_back(fitted: KGCompleter, tmp_path: Path) -> None:
+def test_to_the_command_line_and_back(fitted, tmp_path):
     fitted.save(tmp_path / "run")
     back = KGCompleter.from_run(tmp_path / "run")
     queries = [["country 3", "borders"], ["country 5", "language"]]
@@ -336,12 +329,10 @@ def test_to_the_command_line_and_back(fitted: KGCompleter, tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("kind", ["integers", "strings", "a frame", "two columns"])
-def test_a_saved_estimator_is_equal_to_the_fitted_one(
-    kind: str, triples: Array, tmp_path: Path
-) -> None:
+def test_a_saved_estimator_is_equal_to_the_fitted_one(kind, triples, tmp_path):
     """Case 53: integer names and relations come back as integers."""
     ids = np.unique(triples, return_inverse=True)[1].reshape(-1, 3) + 10**9
-    X: Any = {"integers": ids, "strings": triples, "two columns": ids[:, :2]}.get(kind)
+    X = {"integers": ids, "strings": triples, "two columns": ids[:, :2]}.get(kind)
     if kind == "a frame":
         X = pd.DataFrame({"h": triples[:, 0], "r": ids[:, 1], "t": triples[:, 2]})
     mine = KGCompleter(**SMALL).fit(X, ids[:, 2] if kind == "two columns" else None)
@@ -357,7 +348,7 @@ def test_a_saved_estimator_is_equal_to_the_fitted_one(
         assert other.transform(X[:2]).tolist() == mine.transform(X[:2]).tolist()
 
 
-def test_a_frame_of_integer_relations_answers_a_list(triples: Array) -> None:
+def test_a_frame_of_integer_relations_answers_a_list(triples):
     """Case 50."""
     frame = pd.DataFrame({"h": triples[:, 0], "r": 7, "t": triples[:, 2]})
     fitted = KGCompleter(**SMALL).fit(frame)
@@ -371,27 +362,27 @@ def test_a_frame_of_integer_relations_answers_a_list(triples: Array) -> None:
         fitted.predict([["country 3", "7"]])
 
 
-def test_the_seed_decides(triples: Array, fitted: KGCompleter) -> None:
+def test_the_seed_decides(triples, fitted):
     same, other = KGCompleter(**SMALL).fit(triples), KGCompleter(**SMALL, seed=1).fit(triples)
     assert (same.decision_function(triples[:3]) == fitted.decision_function(triples[:3])).all()
     assert (other.decision_function(triples[:3]) != fitted.decision_function(triples[:3])).any()
 
 
-def test_no_triples_have_no_score(fitted: KGCompleter, triples: Array) -> None:
+def test_no_triples_have_no_score(fitted, triples):
     assert fitted.rank(triples[:0]).shape == (0, 2)
     with pytest.raises(DataError, match="at least one triple"):
         fitted.score(triples[:0])
 
 
 @pytest.mark.parametrize("rule", ["nope", "node-types"])
-def test_candidates_that_the_graph_cannot_have_are_refused_before_the_training(rule: str) -> None:
+def test_candidates_that_the_graph_cannot_have_are_refused_before_the_training(rule):
     model = KGCompleter(candidates=rule, epochs=1)
     with pytest.raises(ConfigError, match=f"candidates.*'{rule}'"):
         model.fit([("a", "r", "b"), ("b", "r", "c")])
     assert not hasattr(model, "run_")
 
 
-def test_candidates_alone_answer_and_are_ranked(fitted: KGCompleter) -> None:
+def test_candidates_alone_answer_and_are_ranked(fitted):
     """Training leads by *continent* to three entities."""
     observed = clone(fitted).set_params(candidates="observed")
     observed.__dict__ |= {k: v for k, v in vars(fitted).items() if k.endswith("_") or k == "_cache"}

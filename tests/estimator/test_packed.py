@@ -1,18 +1,15 @@
 """A run in memory."""
 
-from __future__ import annotations
-
 import pickle
-from pathlib import Path
 
 import pytest
 
 from dglkgmix.errors import CheckpointError
-from dglkgmix.estimator import KGCompleter, PackedRun
+from dglkgmix.estimator import PackedRun
 from dglkgmix.runs.run import Run
 
 
-def test_down_on_disk_and_back(fitted: KGCompleter, tmp_path: Path) -> None:
+def test_down_on_disk_and_back(fitted, tmp_path):
     fitted.run_.write(tmp_path / "run")
     opened, packed = Run.open(tmp_path / "run"), PackedRun.pack(tmp_path / "run")
     for run in (opened, packed, pickle.loads(pickle.dumps(packed))):
@@ -21,7 +18,7 @@ def test_down_on_disk_and_back(fitted: KGCompleter, tmp_path: Path) -> None:
         assert list(run.kg.entities) == list(fitted.classes_)
 
 
-def test_an_existing_folder_is_kept_unless_told(fitted: KGCompleter, tmp_path: Path) -> None:
+def test_an_existing_folder_is_kept_unless_told(fitted, tmp_path):
     (tmp_path / "mine.txt").write_text("kept", encoding="utf-8")
     with pytest.raises(CheckpointError, match=r"or pass .*overwrite=True in Python\) to replace"):
         fitted.save(tmp_path)
@@ -30,7 +27,7 @@ def test_an_existing_folder_is_kept_unless_told(fitted: KGCompleter, tmp_path: P
     assert Run.open(tmp_path).finished
 
 
-def test_what_is_not_there_is_named(fitted: KGCompleter) -> None:
+def test_what_is_not_there_is_named(fitted):
     with pytest.raises(CheckpointError, match="ranks-test"):
         fitted.run_.folder.read("ranks-test.parquet")
     with pytest.raises(CheckpointError):

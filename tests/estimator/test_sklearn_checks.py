@@ -1,9 +1,5 @@
 """scikit-learn's own checks, where they apply to an estimator over names."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import pytest
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
@@ -46,17 +42,17 @@ NEWER = {"check_all_zero_sample_weights_error", "check_array_api_input"}
 CHECKS = list(estimator_checks_generator(KGCompleter()))
 
 
-def _name(check: Any) -> str:
+def _name(check):
     return str(getattr(check, "func", check).__name__)
 
 
 @pytest.mark.parametrize("check", [c for _, c in CHECKS if _name(c) not in EXEMPT], ids=_name)
 @pytest.mark.filterwarnings("ignore")
-def test_check_passes(check: Any) -> None:
+def test_check_passes(check):
     check(KGCompleter())
 
 
-def test_every_exemption_is_a_check_and_most_of_the_protocol_is_checked() -> None:
+def test_every_exemption_is_a_check_and_most_of_the_protocol_is_checked():
     names = {_name(check) for _, check in CHECKS}
     assert set(EXEMPT) - NEWER <= names
     assert len(names - set(EXEMPT)) >= 25

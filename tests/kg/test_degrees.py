@@ -57,17 +57,6 @@ def test_every_degree_against_a_count_over_tuples(kg, graph):
             assert kg.degrees.other_relation(v, r) == kg.degrees.in_degree(v) - tails
 
 
-def test_tail_relation_degree_is_what_dgl_says_of_an_edge_type(shared_data):
-    from dglkgmix.kg.options import ReadOptions
-    from dglkgmix.kg.sources import load_folder
-
-    kg = load_folder(shared_data / "codex-s", ReadOptions())
-    everyone = torch.arange(kg.num_entities)
-    for relation in range(kg.num_query_relations):
-        by_dgl = kg.graph.in_degrees(etype=f"r{relation}")
-        assert torch.equal(kg.degrees.tail_relation(everyone, relation), by_dgl)
-
-
 @pytest.mark.parametrize("size", [(20, 4, 300), (500, 1_000, 3_000)], ids=["few", "thousands"])
 def test_edge_degrees_follow_the_edges(size):
     """`bench/loading.py` takes the time of 14,000 edge types."""
@@ -75,7 +64,6 @@ def test_edge_degrees_follow_the_edges(size):
     counts = Counter((r, t) for _, r, t in kg.edges.tolist())
     expected = [counts[r, t] for _, r, t in kg.edges.tolist()]
     assert kg.degrees.edge_tail_relation.tolist() == expected
-    assert kg.degrees.num_pairs == len(counts)
     keys = {r * size[0] + t: count for (r, t), count in counts.items()}
     assert kg.degrees.pair_keys.tolist() == sorted(keys)
     assert kg.degrees.pair_degrees.tolist() == [keys[key] for key in sorted(keys)]
@@ -119,9 +107,8 @@ def test_bins_of_other_edges_are_named_by_interval():
     assert bins.assign([0, 4, 5]).tolist() == [0, 1, 2]
     assert bins == DegreeBins([1, 5])
     assert bins != DegreeBins([1, 6])
-    assert bins != (1, 5)
     assert len({bins, DegreeBins([1, 5]), DegreeBins()}) == 2
-    assert repr(bins) == "DegreeBins((1, 5))"
+    assert repr(bins) == "DegreeBins(edges=(1, 5))"
 
 
 @pytest.mark.parametrize("edges", [[], [0, 5], [5, 5], [5, 1], [1.5], [True], [1, 2, 2**63]])

@@ -7,6 +7,7 @@ import torch
 from dglkgmix._dgl import dgl
 from dglkgmix.errors import DataError
 from dglkgmix.kg import SPLITS
+from dglkgmix.kg.dgl_edges import heterograph, homogeneous
 from dglkgmix.kg.graph import KnowledgeGraph
 
 
@@ -180,3 +181,19 @@ def test_graphs_of_32_bit_ids_are_left_alone():
     assert not graph.edges["writes"].data
     with pytest.raises(DataError, match="no triples"):
         KnowledgeGraph.from_dgl(dgl.graph(([], []), num_nodes=3))
+
+
+# Rows are interleaved by relation on purpose (case 21).
+TRIPLES = torch.tensor([[0, 2, 1], [1, 0, 2], [0, 2, 2], [2, 0, 1], [3, 2, 0]])
+
+
+def test_heterograph_holds_coordinates_alone():
+    """Column pointers for each edge type would cost 8 bytes for every entity and relation."""
+    assert heterograph(TRIPLES, 5, 4).formats()["created"] == ["coo"]
+
+
+def test_homogeneous_edges_are_rows():
+    graph = homogeneous(TRIPLES, 5)
+    heads, tails = graph.edges()
+    assert torch.equal(torch.stack([heads, graph.edata["_TYPE"], tails], 1), TRIPLES)
+    assert graph.num_nodes() == 5

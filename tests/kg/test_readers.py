@@ -2,7 +2,6 @@ import bz2
 import gzip
 import io
 import lzma
-import subprocess
 import sys
 from pathlib import Path
 
@@ -77,9 +76,9 @@ def test_a_packed_parquet_file_that_grows_beyond_reason(tmp_path, monkeypatch):
         read(path)
 
 
-def test_many_fields_take_little_memory(tmp_path):
+def test_many_fields_take_little_memory(tmp_path, run_python):
     """Sixteen megabytes of nothing took a gigabyte when blocks were large."""
-    code = """if True:
+    code = """
         import resource, sys
         from dglkgmix.errors import DataError
         from dglkgmix.kg.readers import read_triples
@@ -101,9 +100,7 @@ def test_many_fields_take_little_memory(tmp_path):
     ):
         paths.append(tmp_path / f"{name}.gz")
         paths[-1].write_bytes(gzip.compress(letter * 2**24, compresslevel=1))
-    command = [sys.executable, "-c", code, *map(str, paths)]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert int(done.stdout) < 200
+    assert int(run_python(code, *paths).stdout) < 200
 
 
 def test_format_and_delimiter_beat_the_ending(tmp_path):
@@ -149,21 +146,15 @@ def test_files_that_may_not_be_read(tmp_path, monkeypatch):
         read(path)
 
 
-def test_utf8_whatever_the_locale(tmp_path):
+def test_utf8_whatever_the_locale(tmp_path, run_python):
     path = tmp_path / "été.txt"
     path.write_bytes(TSV)
-    code = (
-        "import sys\n"
-        "from dglkgmix.kg.readers import read_triples\n"
-        "print(ascii(read_triples(sys.argv[1]).columns()))"
-    )
-    done = subprocess.run(
-        [sys.executable, "-X", "utf8=0", "-c", code, path],
-        env={"LC_ALL": "C", "PYTHONCOERCECLOCALE": "0"},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    code = """
+        import sys
+        from dglkgmix.kg.readers import read_triples
+        print(ascii(read_triples(sys.argv[1]).columns()))
+    """
+    done = run_python(code, path, LC_ALL="C", PYTHONCOERCECLOCALE=0, PYTHONUTF8=0)
     assert done.stdout.strip() == ascii(tuple(map(list, zip(*ROWS, strict=True))))
 
 

@@ -52,8 +52,3 @@ def test_parts_with_names_of_their_own_are_merged():
 def test_empty_tables():
     assert len(merge([])) == 0
     assert TripleTable.empty().columns() == ([], [], [])
-
-
-def test_take():
-    table = TripleTable.from_rows([("a", "r", "b"), ("c", "r", "d")], "x")
-    assert table.take(np.array([1, 1])).columns() == (["c", "c"], ["r", "r"], ["d", "d"])

@@ -6,7 +6,7 @@ import torch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from dglkgmix.errors import DataError, StorageError
+from dglkgmix.errors import ConfigError, DataError, StorageError
 from dglkgmix.kg import SPLITS
 from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.kg.options import ReadOptions
@@ -80,7 +80,7 @@ def test_existing_files_stay_unless_told_otherwise(tmp_path):
     kg = KnowledgeGraph.from_names([("a", "r", "b")])
     (tmp_path / "notes").write_text("mine")
     assert [path.name for path in write(kg, tmp_path, "tsv")] == [f"{s}.tsv" for s in SPLITS]
-    with pytest.raises(DataError, match=r"train\.tsv exists.*--overwrite"):
+    with pytest.raises(ConfigError, match=r"train\.tsv: exists.*--overwrite"):
         write(kg, tmp_path, "tsv")
     write(kg, tmp_path, "tsv", overwrite=True)
     # A second file for a split would make the folder ambiguous.
@@ -88,7 +88,7 @@ def test_existing_files_stay_unless_told_otherwise(tmp_path):
         write(kg, tmp_path, "parquet", overwrite=True)
     assert (tmp_path / "notes").read_text() == "mine"
     (tmp_path / "x.dgl").touch()
-    with pytest.raises(DataError, match=r"x\.dgl exists"):
+    with pytest.raises(ConfigError, match=r"x\.dgl: exists"):
         write(kg, tmp_path / "x.dgl", "dgl")
 
 

@@ -77,12 +77,10 @@ def test_edges_in_another_order_than_their_negatives():
         assert item.mask.all()
 
 
-def test_samplers_that_know_no_filter():
+def test_samplers_that_know_no_filter(ids):
     """Their known negatives are masked."""
-    graph = medical()
-    ids = GraphIds(graph)
     uniform = dgl.dataloading.negative_sampler.PerSourceUniform(20)
-    item = MixupCollator(ids)(edge_sampler(uniform).sample(graph, every_edge(graph))).batch
+    item = MixupCollator(ids)(edge_sampler(uniform).sample(ids.graph, every_edge(ids.graph))).batch
     known = ids.kg.train_index.contains(*item_columns(item))
     assert item.negatives.shape == (10, 20)
     assert torch.equal(item.mask, ~known)
@@ -112,12 +110,10 @@ def test_negatives_that_fit_no_edge_are_refused():
         MixupCollator(GraphIds(graph))(batch)
 
 
-def test_mixed_samples_are_those_of_the_batchs_edges():
-    graph = medical()
-    ids = GraphIds(graph)
+def test_mixed_samples_are_those_of_the_batchs_edges(ids):
     partners = MixupPartners(ids, partners=2, seed=3)
     asked = {TREATS: torch.tensor([0, 2]), CAUSES: torch.tensor([0])}
-    item = MixupCollator(ids, partners)(edge_sampler().sample(graph, asked))
+    item = MixupCollator(ids, partners)(edge_sampler().sample(ids.graph, asked))
     expected = partners(asked)
     for name in ("first", "second", "lam", "positions", "partners"):
         assert torch.equal(getattr(item.synthetic, name), getattr(expected, name))
@@ -132,18 +128,14 @@ def test_mixed_samples_are_those_of_the_batchs_edges():
     }
 
 
-def test_nothing_to_mix():
-    graph = medical()
-    ids = GraphIds(graph)
-    batch = edge_sampler().sample(graph, {TREATS: torch.tensor([2])})
+def test_nothing_to_mix(ids):
+    batch = edge_sampler().sample(ids.graph, {TREATS: torch.tensor([2])})
     assert MixupCollator(ids, MixupPartners(ids))(batch).synthetic is None
     assert MixupCollator(ids)(batch).synthetic is None
 
 
-def test_without_negatives_there_are_none():
-    graph = medical()
-    ids = GraphIds(graph)
-    batch = edge_sampler().sample(graph, {TREATS: torch.tensor([2, 0])})
+def test_without_negatives_there_are_none(ids):
+    batch = edge_sampler().sample(ids.graph, {TREATS: torch.tensor([2, 0])})
     assert MixupCollator(ids)(batch).batch.negatives.shape == (2, 0)
     drawn = MixupCollator(ids, negatives=FilteredNegativeSampler(ids, 6))(batch).batch
     assert drawn.negatives.shape == (2, 6)
@@ -151,12 +143,10 @@ def test_without_negatives_there_are_none():
 
 
 @pytest.mark.parametrize("in_batch", [True, False])
-def test_both_directions(in_batch):
-    graph = medical()
-    ids = GraphIds(graph)
+def test_both_directions(in_batch, ids):
     negatives = FilteredNegativeSampler(ids, 4)
     batch = edge_sampler(negatives if in_batch else None).sample(
-        graph, {TREATS: torch.tensor([0, 1, 2])}
+        ids.graph, {TREATS: torch.tensor([0, 1, 2])}
     )
     collate = MixupCollator(ids, MixupPartners(ids), negatives=negatives, both_directions=True)
     item = collate(batch)
@@ -170,19 +160,15 @@ def test_both_directions(in_batch):
     assert {3, 4} <= set(item.synthetic.positions.tolist()), "reciprocals are mixed"
 
 
-def test_both_directions_without_negatives():
-    graph = medical()
-    ids = GraphIds(graph)
+def test_both_directions_without_negatives(ids):
     item = MixupCollator(ids, both_directions=True)(
-        edge_sampler().sample(graph, {TREATS: torch.tensor([0])})
+        edge_sampler().sample(ids.graph, {TREATS: torch.tensor([0])})
     )
     assert item.batch.negatives.shape == (2, 0)
 
 
-def test_both_directions_that_cannot_be():
-    graph = medical()
-    ids = GraphIds(graph)
-    batch = edge_sampler(FilteredNegativeSampler(ids, 4)).sample(graph, every_edge(graph))
+def test_both_directions_that_cannot_be(ids):
+    batch = edge_sampler(FilteredNegativeSampler(ids, 4)).sample(ids.graph, every_edge(ids.graph))
     with pytest.raises(ConfigError, match="edges of reverse types"):
         MixupCollator(GraphIds(two_way(), reverse_etypes=REVERSE), both_directions=True)
     with pytest.raises(ConfigError, match="has 4 negatives for an edge, and 0 would be drawn"):

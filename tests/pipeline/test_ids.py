@@ -21,14 +21,12 @@ from tests.pipeline.graphs import (
 
 
 class TestNodes:
-    def test_types_follow_one_another(self):
-        ids = GraphIds(medical())
+    def test_types_follow_one_another(self, ids):
         assert ids.entities("disease", [0, 3]).tolist() == [0, 3]
         assert ids.entities("drug", torch.tensor([2, 0])).tolist() == [6, 4]
         assert ids.entities("gene", []).tolist() == []
 
-    def test_there_and_back(self):
-        ids = GraphIds(medical())
+    def test_there_and_back(self, ids):
         nodes = ids.nodes(torch.tensor([8, 1, 7, 0]))
         assert {name: found.tolist() for name, found in nodes.items()} == {
             "disease": [1, 0],
@@ -36,14 +34,12 @@ class TestNodes:
         }
         assert torch.cat([ids.entities(*item) for item in nodes.items()]).tolist() == [1, 0, 8, 7]
 
-    def test_names_of_the_knowledge_graph_agree(self):
-        ids = GraphIds(medical())
+    def test_names_of_the_knowledge_graph_agree(self, ids):
         for ntype, size in SIZES.items():
             entities = ids.entities(ntype, torch.arange(size)).tolist()
             assert [ids.kg.entities[e] for e in entities] == [f"{ntype}:{i}" for i in range(size)]
 
-    def test_what_is_not_there(self):
-        ids = GraphIds(medical())
+    def test_what_is_not_there(self, ids):
         with pytest.raises(UnknownNameError, match="unknown node type 'protein'"):
             ids.entities("protein", [0])
         with pytest.raises(OutOfRangeError, match="node of type 'gene' with id 2"):
@@ -53,8 +49,7 @@ class TestNodes:
 
 
 class TestEdges:
-    def test_triples_of_edges(self):
-        ids = GraphIds(medical())
+    def test_triples_of_edges(self, ids):
         assert ids.kg.edges[:9].tolist() == TRIPLES
         assert ids.triples(
             {"treats": torch.tensor([2, 3]), CAUSES: torch.tensor([1])}
@@ -65,8 +60,7 @@ class TestEdges:
         ]
         assert ids.triples({}).shape == (0, 3)
 
-    def test_rows_of_edges_share_copies(self):
-        ids = GraphIds(medical())
+    def test_rows_of_edges_share_copies(self, ids):
         assert ids.rows({"treats": torch.tensor([3, 2, 0, 1])}).tolist() == [2, 4, 2, 3]
         assert ids.rows({"causes": torch.tensor([1]), "targets": torch.tensor([0])}).tolist() == [
             6,
@@ -142,8 +136,7 @@ class TestEdges:
         with pytest.raises(DataError, match="different nodes"):
             ids.triples({"r": torch.tensor([0])}, dgl.heterograph({("a", "r", "a"): ([0], [0])}))
 
-    def test_errors_name_edge_and_type(self):
-        ids = GraphIds(medical())
+    def test_errors_name_edge_and_type(self, ids):
         for ask in (ids.triples, ids.rows):
             with pytest.raises(UnknownNameError, match="unknown edge type 'causing'"):
                 ask({"causing": torch.tensor([0])})
@@ -206,8 +199,7 @@ class TestRoundTrip:
 
 
 class TestFeatures:
-    def test_stack_and_split(self):
-        ids = GraphIds(medical())
+    def test_stack_and_split(self, ids):
         features = {name: torch.randn(size, 2) for name, size in SIZES.items()}
         stacked = ids.stack(features)
         assert stacked.shape == (9, 2)

@@ -53,9 +53,8 @@ def parse():
 
 def tries(options, base):
     """The records of all parts, in order."""
-    from tests.reliability.faults import faults
+    from tests.reliability.faults import faults, kills
     from tests.reliability.foreign import foreign
-    from tests.reliability.kills import kills
     from tests.reliability.training import undisturbed
 
     whole = undisturbed(base)

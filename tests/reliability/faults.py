@@ -1,5 +1,6 @@
-"""Faults around a training: it must say what happened, keep its last state, and go on from it."""
+"""Kills and faults: a training must say what happened, keep its last state, and go on from it."""
 
+import ctypes
 import os
 import random
 import resource
@@ -10,10 +11,39 @@ import time
 from contextlib import contextmanager
 from dataclasses import replace
 
-from tests.reliability.rights import obey_permissions
 from tests.reliability.training import command_line, fork, go_on, run, wait
 
 KIB = 1024
+_VERSION = 0x20080522
+_READ_AND_WRITE_ANYTHING = 1 << 1 | 1 << 2  # CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH
+
+
+def kills(whole, base, count, seed):
+    """One record a try, until ``count`` trainings were killed before they had ended."""
+    done = number = 0
+    seconds = whole.seconds
+    while done < count:
+        record = kill(whole, base, seed + number, seconds)
+        if record["exit"] == -signal.SIGKILL:
+            done += 1
+        else:  # It had ended: the machine is less busy than it was.
+            seconds = min(seconds, record["moment"])
+        number += 1
+        yield record
+
+
+def kill(whole, base, seed, seconds):
+    """One training, killed at a moment within ``seconds`` that follows from ``seed``, resumed."""
+    out, log = base / f"kill-{seed}", base / "log"
+    moment = random.Random(seed).uniform(0, seconds)
+    child = fork(command_line(whole.command, out), log)
+    time.sleep(moment)
+    os.kill(child, signal.SIGKILL)  # A process that has ended waits as a zombie until asked for.
+    status = wait(child)
+    record = {"kind": "kill", "seed": seed, "moment": round(moment, 4), "exit": status}
+    record |= go_on(whole, out, log)
+    shutil.rmtree(out)
+    return record
 
 
 def faults(whole, base, count, seed):
@@ -178,3 +208,33 @@ def limit_files(work, size):
         return work()
 
     return limited
+
+
+class _Header(ctypes.Structure):
+    _fields_ = (("version", ctypes.c_uint32), ("pid", ctypes.c_int))
+
+
+class _Sets(ctypes.Structure):
+    _fields_ = (
+        ("effective", ctypes.c_uint32),
+        ("permitted", ctypes.c_uint32),
+        ("inheritable", ctypes.c_uint32),
+    )
+
+
+def obey_permissions():
+    """Give up, for this process, what lets root write where nobody may; others have no such right.
+
+    A process of root's owns root's folders like any other user's process then: what it may do
+    there is what their mode says.
+    """
+    if os.geteuid() != 0:
+        return
+    libc = ctypes.CDLL(None, use_errno=True)
+    header, sets = _Header(_VERSION, 0), (_Sets * 2)()
+    if libc.capget(ctypes.byref(header), ctypes.byref(sets)) != 0:
+        raise OSError(ctypes.get_errno(), "capget")
+    for kind in ("effective", "permitted"):
+        setattr(sets[0], kind, getattr(sets[0], kind) & ~_READ_AND_WRITE_ANYTHING)
+    if libc.capset(ctypes.byref(header), ctypes.byref(sets)) != 0:
+        raise OSError(ctypes.get_errno(), "capset")

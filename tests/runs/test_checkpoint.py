@@ -1,12 +1,6 @@
-from __future__ import annotations
-
 import contextlib
 import math
 import struct
-import subprocess
-import sys
-import textwrap
-from pathlib import Path
 
 import pytest
 import torch
@@ -43,7 +37,7 @@ STATE = {
 }
 
 
-def equal(a: object, b: object) -> bool:
+def equal(a, b):
     if isinstance(a, torch.Tensor):
         return isinstance(b, torch.Tensor) and a.dtype == b.dtype and torch.equal(a, b)
     if isinstance(a, dict):
@@ -53,33 +47,33 @@ def equal(a: object, b: object) -> bool:
     return type(a) is type(b) and a == b
 
 
-def saved(state: dict[str, object], path: Path) -> Path:
+def saved(state, path):
     pack(state)(path)
     return path
 
 
-def test_a_state_comes_back_exactly_in_memory_of_its_own(tmp_path: Path) -> None:
+def test_a_state_comes_back_exactly_in_memory_of_its_own(tmp_path):
     state = unpack(saved(STATE, tmp_path / "s"))
     assert equal(state, STATE)
     (tmp_path / "s").write_bytes(bytes(4096))
     assert equal(state, STATE)
 
 
-def test_tensors_that_share_memory_are_stored_as_their_values(tmp_path: Path) -> None:
+def test_tensors_that_share_memory_are_stored_as_their_values(tmp_path):
     base = torch.arange(6.0).view(2, 3)
     given = {"base": base, "t": base.T, "row": base[1], "again": base[1], "empty": base[2:]}
     assert equal(unpack(saved(given, tmp_path / "s")), given)
 
 
 @pytest.mark.parametrize("value", [object(), {1, 2}, b"bytes", len])
-def test_nothing_but_tensors_and_plain_values_is_written(value: object) -> None:
+def test_nothing_but_tensors_and_plain_values_is_written(value):
     with pytest.raises(TypeError, match=r"tensors and plain values, not .* at /deep/0"):
         pack({"deep": [value]})
 
 
 @settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.data())
-def test_damaged_states_are_one_error(tmp_path: Path, data: st.DataObject) -> None:
+def test_damaged_states_are_one_error(tmp_path, data):
     file = saved({"epoch": 1, "w": torch.ones(2)}, tmp_path / "s")
     content = bytearray(file.read_bytes())
     cut = data.draw(st.integers(0, len(content)))
@@ -101,13 +95,13 @@ def test_damaged_states_are_one_error(tmp_path: Path, data: st.DataObject) -> No
         struct.pack("<Q", len(LIE)) + LIE + bytes(8),
     ],
 )
-def test_what_is_no_state_is_refused(tmp_path: Path, content: bytes) -> None:
+def test_what_is_no_state_is_refused(tmp_path, content):
     (tmp_path / "s").write_bytes(content)
     with pytest.raises(CheckpointError, match="run/last: no complete state"):
         unpack(tmp_path / "s", "run/last")
 
 
-def test_weights_are_plain_safetensors(tmp_path: Path) -> None:
+def test_weights_are_plain_safetensors(tmp_path):
     model = torch.nn.Linear(2, 3)
     pack_weights(model.state_dict())(tmp_path / "w")
     with safe_open(tmp_path / "w", "pt") as file:
@@ -116,7 +110,7 @@ def test_weights_are_plain_safetensors(tmp_path: Path) -> None:
         assert torch.equal(unpack_weights(source)["weight"], model.weight)
 
 
-def test_a_full_disk_is_told_as_one(tmp_path: Path) -> None:
+def test_a_full_disk_is_told_as_one(tmp_path):
     with RunFolder.create(tmp_path / "run") as folder:
         folder.write("state", pack({"w": torch.zeros(2)}))
         before = (tmp_path / "run" / "state").read_bytes()
@@ -128,7 +122,7 @@ def test_a_full_disk_is_told_as_one(tmp_path: Path) -> None:
     assert (tmp_path / "run" / "state").read_bytes() == before
 
 
-def test_writing_takes_no_copy_of_the_state(tmp_path: Path) -> None:
+def test_writing_takes_no_copy_of_the_state(tmp_path, run_python):
     """Four tensors of 64 MiB."""
     code = """
         import resource, sys
@@ -147,12 +141,10 @@ def test_writing_takes_no_copy_of_the_state(tmp_path: Path) -> None:
             folder.write("state", pack(tensors))
             print(peak() - before)
     """
-    command = [sys.executable, "-c", textwrap.dedent(code), str(tmp_path / "run")]
-    ended = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert float(ended.stdout) < 32
+    assert float(run_python(code, tmp_path / "run").stdout) < 32
 
 
-def test_weights_that_do_not_fit_are_refused() -> None:
+def test_weights_that_do_not_fit_are_refused():
     weights = copy_weights(torch.nn.Linear(2, 3))
     with pytest.raises(CheckpointError, match="here does not fit the model: size mismatch"):
         load_weights(torch.nn.Linear(3, 3), weights, "here")
@@ -160,7 +152,7 @@ def test_weights_that_do_not_fit_are_refused() -> None:
         unpack_weights(b"nonsense")
 
 
-def test_a_copy_stays_as_training_goes_on_and_a_newer_one_takes_its_place() -> None:
+def test_a_copy_stays_as_training_goes_on_and_a_newer_one_takes_its_place():
     model = torch.nn.Linear(2, 3)
     weights = copy_weights(model)
     place = weights["weight"]
@@ -174,12 +166,12 @@ def test_a_copy_stays_as_training_goes_on_and_a_newer_one_takes_its_place() -> N
 
 
 @pytest.fixture
-def folder(tmp_path: Path):
+def folder(tmp_path):
     with RunFolder.create(tmp_path / "run") as made:
         yield made
 
 
-def test_what_is_saved_comes_back_with_the_random_state(folder: RunFolder) -> None:
+def test_what_is_saved_comes_back_with_the_random_state(folder):
     states = StateFile(folder, 1)
     assert states.load() is None
     torch.manual_seed(3)
@@ -193,21 +185,19 @@ def test_what_is_saved_comes_back_with_the_random_state(folder: RunFolder) -> No
     assert torch.equal(torch.rand(2), expected)
 
 
-def test_a_number_says_how_often(folder: RunFolder) -> None:
+def test_a_number_says_how_often(folder):
     states = StateFile(folder, 3)
     assert [epoch for epoch in range(1, 8) if states.is_due(epoch)] == [3, 6]
 
 
-def test_auto_writes_at_once_and_then_stays_below_a_twentieth_of_the_time(
-    folder: RunFolder, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_auto_writes_at_once_and_then_stays_below_a_twentieth_of_the_time(folder, monkeypatch):
     clock = [100.0]
     monkeypatch.setattr(checkpoint.time, "monotonic", lambda: clock[0])
     states = StateFile(folder, "auto")
     assert states.is_due(1)
     write = folder.write
 
-    def slow(name: str, data: bytes) -> None:
+    def slow(name, data):
         write(name, data)
         clock[0] += 2.0
 
@@ -219,7 +209,7 @@ def test_auto_writes_at_once_and_then_stays_below_a_twentieth_of_the_time(
     assert states.is_due(2)
 
 
-def test_a_state_of_another_format_or_none_at_all_is_refused(folder: RunFolder) -> None:
+def test_a_state_of_another_format_or_none_at_all_is_refused(folder):
     folder.write(checkpoint.STATE, pack({"format": 99}))
     with pytest.raises(
         CheckpointError, match=r"state.safetensors: format 99, this version reads 1"

@@ -1,7 +1,4 @@
-from __future__ import annotations
-
 import json
-from pathlib import Path
 
 import pytest
 
@@ -16,7 +13,7 @@ from tests.training.test_trainer import continued
 from .conftest import settings
 
 
-def test_metrics_hold_the_accounts_of_both_splits(graph: KnowledgeGraph, tmp_path: Path) -> None:
+def test_metrics_hold_the_accounts_of_both_splits(graph, tmp_path):
     result = train(graph, settings(), tmp_path / "run")
     stored = json.loads((tmp_path / "run" / "metrics.json").read_text())
     assert stored["test"]["overall"] == result.test["overall"]
@@ -28,8 +25,8 @@ def test_metrics_hold_the_accounts_of_both_splits(graph: KnowledgeGraph, tmp_pat
 
 
 def test_a_fault_among_the_results_leaves_a_run_that_counts_as_unfinished(
-    graph: KnowledgeGraph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    graph, tmp_path, monkeypatch
+):
     """Old accounts must not stand beside new weights."""
     train(graph, settings(), tmp_path / "run")
     with monkeypatch.context() as patched:
@@ -43,9 +40,7 @@ def test_a_fault_among_the_results_leaves_a_run_that_counts_as_unfinished(
     assert Run.open(tmp_path / "run").finished
 
 
-def test_a_split_without_triples_has_no_account(
-    unvalidated: KnowledgeGraph, tmp_path: Path
-) -> None:
+def test_a_split_without_triples_has_no_account(unvalidated, tmp_path):
     result = train(unvalidated, settings("training.epochs=1"), tmp_path / "run")
     assert result.valid is None
     assert result.test is not None
@@ -56,7 +51,7 @@ def test_a_split_without_triples_has_no_account(
     assert Run.open(tmp_path / "run").calibration() is None
 
 
-def test_a_result_is_plain(graph: KnowledgeGraph, tmp_path: Path) -> None:
+def test_a_result_is_plain(graph, tmp_path):
     result = train(graph, settings("training.epochs=1"), tmp_path / "run")
     assert list(result.to_dict()) == [
         *("run", "epochs", "epoch_limit", "best_epoch", "seconds", "popularity_mrr"),
@@ -73,9 +68,7 @@ def test_a_result_is_plain(graph: KnowledgeGraph, tmp_path: Path) -> None:
         (50, 50, None, "epoch 50 of 50, the last one"),
     ],
 )
-def test_a_result_tells_its_length_in_a_line(
-    epochs: int, limit: int, valid: float | None, length: str
-) -> None:
+def test_a_result_tells_its_length_in_a_line(epochs, limit, valid, length):
     account = None if valid is None else {"overall": {"mrr": valid}}
     test = {"overall": {"mrr": 0.25}}
     result = results.Result("runs/x", epochs, limit, 50, 1.5, 0.1, account, test)
@@ -84,7 +77,7 @@ def test_a_result_tells_its_length_in_a_line(
     assert repr(result) == f"Result(runs/x, {length}, {shown}test MRR 0.2500)"
 
 
-def test_popularity_is_ranked_on_the_split_that_counts(tmp_path: Path) -> None:
+def test_popularity_is_ranked_on_the_split_that_counts(tmp_path):
     """Training has the tails c twice and b once, and the heads a, b and d once each."""
     train_rows = [("a", "r", "c"), ("b", "r", "c"), ("d", "r", "b")]
     valid, test = [("c", "r", "c")], [("a", "r", "b")]

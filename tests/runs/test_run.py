@@ -1,7 +1,4 @@
-from __future__ import annotations
-
 import shutil
-from pathlib import Path
 
 import pytest
 import torch
@@ -36,23 +33,23 @@ SETTINGS = apply_overrides(
 
 
 @pytest.fixture(scope="module")
-def graph() -> KnowledgeGraph:
+def graph():
     rows = [(f"e{i}", "next", f"e{(i + 1) % 12}") for i in range(12)]
     rows += [(f"e{i}", "skip", f"e{(i + 2) % 12}") for i in range(12)]
     return KnowledgeGraph.from_names(rows[:20], rows[20:22], rows[22:])
 
 
 @pytest.fixture(scope="module")
-def path(graph: KnowledgeGraph, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def path(graph, tmp_path_factory):
     path = tmp_path_factory.mktemp("runs") / "run"
     train(graph, SETTINGS, path)
     return path
 
 
 @pytest.fixture
-def interrupted(graph: KnowledgeGraph, tmp_path: Path) -> Path:
+def interrupted(graph, tmp_path):
     class Stop:
-        def write(self, row: object) -> None:
+        def write(self, row):
             if row.epoch == 2:
                 raise KeyboardInterrupt
 
@@ -61,7 +58,7 @@ def interrupted(graph: KnowledgeGraph, tmp_path: Path) -> Path:
     return tmp_path / "cut"
 
 
-def test_a_run_stands_alone(path: Path, graph: KnowledgeGraph) -> None:
+def test_a_run_stands_alone(path, graph):
     run = Run.open(path)
     assert run.finished
     assert run.name == "run"
@@ -75,13 +72,13 @@ def test_a_run_stands_alone(path: Path, graph: KnowledgeGraph) -> None:
     assert run.metrics["epochs"] == 2
 
 
-def test_stored_and_computed_ranks_agree(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_stored_and_computed_ranks_agree(path, monkeypatch):
     stored = Run.open(path).rank_table("test")
     monkeypatch.setattr(RunFolder, "has", lambda self, name: name == MODEL)
     assert Run.open(path).rank_table("test").table.equals(stored.table)
 
 
-def test_its_account_is_what_training_stored(path: Path) -> None:
+def test_its_account_is_what_training_stored(path):
     run = Run.open(path)
     assert run.account("test") == run.metrics["test"]
     assert run.account("valid") == run.metrics["valid"]
@@ -90,9 +87,7 @@ def test_its_account_is_what_training_stored(path: Path) -> None:
     assert {"scale": platt.scale, "offset": platt.offset} == run.metrics["platt"]
 
 
-def test_probabilities_of_ranked_answers_are_stored(
-    graph: KnowledgeGraph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_probabilities_of_ranked_answers_are_stored(graph, tmp_path, monkeypatch):
     """Runs of 0.1.0 stored none: theirs are fitted anew, to the same numbers."""
     monkeypatch.setattr("dglkgmix.evaluation.list_probability.FEWEST", 1)
     train(graph, SETTINGS, tmp_path / "run")
@@ -110,7 +105,7 @@ def test_probabilities_of_ranked_answers_are_stored(
     assert anew.weights == pytest.approx(stored.weights)
 
 
-def test_other_candidates_rank_anew(path: Path) -> None:
+def test_other_candidates_rank_anew(path):
     run = Run.open(path)
     observed = run.among("observed")
     table = observed.rank_table("test")
@@ -125,7 +120,7 @@ def test_other_candidates_rank_anew(path: Path) -> None:
     assert run.among("all").rank_table("test").table.equals(run.rank_table("test").table)
 
 
-def test_a_file_of_types_names_the_candidates(path: Path, tmp_path: Path) -> None:
+def test_a_file_of_types_names_the_candidates(path, tmp_path):
     file = tmp_path / "types.tsv"
     rows = [f"e{i}\t{'even' if i % 2 == 0 else 'odd'}\n" for i in range(12)]
     file.write_text("".join(["entity\ttype\n", *rows]))
@@ -133,7 +128,7 @@ def test_a_file_of_types_names_the_candidates(path: Path, tmp_path: Path) -> Non
     assert typed.rank_table("test").rule == "types-file"
 
 
-def test_an_interrupted_run_has_the_best_weights_of_its_last_state(interrupted: Path) -> None:
+def test_an_interrupted_run_has_the_best_weights_of_its_last_state(interrupted):
     run = Run.open(interrupted)
     assert not run.finished
     state = checkpoint.unpack(interrupted / STATE)
@@ -145,14 +140,14 @@ def test_an_interrupted_run_has_the_best_weights_of_its_last_state(interrupted: 
         _ = run.metrics
 
 
-def test_without_any_state_there_is_no_model(interrupted: Path) -> None:
+def test_without_any_state_there_is_no_model(interrupted):
     with RunFolder.resume(interrupted) as folder:
         folder.remove(STATE)
     with pytest.raises(CheckpointError, match="before its first state"):
         _ = Run.open(interrupted).model
 
 
-def test_no_folder_is_no_run(tmp_path: Path) -> None:
+def test_no_folder_is_no_run(tmp_path):
     with pytest.raises(CheckpointError, match="no such run folder"):
         Run.open(tmp_path / "nothing")
     (tmp_path / "empty").mkdir()
@@ -173,7 +168,7 @@ FILES = {
 
 @pytest.mark.parametrize("name", FILES)
 @pytest.mark.parametrize("fault", ["missing", "empty", "truncated", "flipped"])
-def test_a_damaged_file_is_named(path: Path, tmp_path: Path, name: str, fault: str) -> None:
+def test_a_damaged_file_is_named(path, tmp_path, name, fault):
     shutil.copytree(path, tmp_path / "copy")
     file = tmp_path / "copy" / name
     content = file.read_bytes()
@@ -187,25 +182,26 @@ def test_a_damaged_file_is_named(path: Path, tmp_path: Path, name: str, fault: s
         getattr(Run.open(tmp_path / "copy"), FILES[name])
 
 
-def test_weights_that_do_not_fit_the_vocabulary_are_refused(path: Path, tmp_path: Path) -> None:
-    shutil.copytree(path, tmp_path / "copy")
+def forged(path, copy, name, content):
+    """A copy of the run with other content under a seal that fits it."""
+    shutil.copytree(path, copy)
+    with RunFolder.resume(copy) as folder:
+        folder.write(name, content)
+    return Run.open(copy)
+
+
+def test_files_that_do_not_fit_each_other_are_refused(path, tmp_path):
     weights = checkpoint.unpack_weights(path / MODEL)
     weights["encoder.entity_table"] = weights["encoder.entity_table"][:-1]
-    with RunFolder.resume(tmp_path / "copy") as folder:
-        folder.write(MODEL, checkpoint.pack_weights(weights))
+    run = forged(path, tmp_path / "weights", MODEL, checkpoint.pack_weights(weights))
     with pytest.raises(CheckpointError, match=r"model.safetensors does not fit the model"):
-        _ = Run.open(tmp_path / "copy").model
-
-
-def test_a_graph_that_does_not_hold_together_is_refused(path: Path, tmp_path: Path) -> None:
-    shutil.copytree(path, tmp_path / "copy")
-    with RunFolder.resume(tmp_path / "copy") as folder:
-        folder.write(run_files.ENTITIES, folder.read(run_files.RELATIONS))
+        _ = run.model
+    relations = (path / run_files.RELATIONS).read_bytes()
     with pytest.raises(CheckpointError, match="does not hold together"):
-        _ = Run.open(tmp_path / "copy").kg
+        _ = forged(path, tmp_path / "graph", run_files.ENTITIES, relations).kg
 
 
-def test_odd_names_come_back_everywhere(tmp_path: Path) -> None:
+def test_odd_names_come_back_everywhere(tmp_path):
     """Cases 6 and 7: relations named like attributes, entities like missing values."""
     relations = ["type", "keys", "to", "/a/b./c"]
     entities = ["NA", "nan", "null", "None", "inf", "True"]
@@ -225,14 +221,6 @@ def test_odd_names_come_back_everywhere(tmp_path: Path) -> None:
     assert {answer.name for answer in found.answers} == set(entities)
 
 
-def forged(path: Path, copy: Path, name: str, content: bytes) -> Path:
-    """A copy of the run with other content under a seal that fits it."""
-    shutil.copytree(path, copy)
-    with RunFolder.resume(copy) as folder:
-        folder.write(name, content)
-    return copy
-
-
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
@@ -244,18 +232,16 @@ def forged(path: Path, copy: Path, name: str, content: bytes) -> Path:
         (b'source = ""', b'source = "\xff"', "config.toml: not UTF-8"),
     ],
 )
-def test_settings_that_lie_are_refused(
-    path: Path, tmp_path: Path, old: bytes, new: bytes, message: str
-) -> None:
+def test_settings_that_lie_are_refused(path, tmp_path, old, new, message):
     """Found by changing files under a seal that fits: a digest says nothing of sense."""
     content = (path / run_files.CONFIG).read_bytes()
     assert old in content
-    copy = forged(path, tmp_path / "copy", run_files.CONFIG, content.replace(old, new))
+    run = forged(path, tmp_path / "copy", run_files.CONFIG, content.replace(old, new))
     with pytest.raises(CheckpointError, match=message):
-        _ = Run.open(copy).model
+        _ = run.model
 
 
-def test_results_that_are_damaged_are_made_anew(path: Path, tmp_path: Path) -> None:
+def test_results_that_are_damaged_are_made_anew(path, tmp_path):
     """As the message says: `train --resume` makes results of the last state, to the bit."""
     copy = tmp_path / "copy"
     shutil.copytree(path, copy)
@@ -271,12 +257,9 @@ def test_results_that_are_damaged_are_made_anew(path: Path, tmp_path: Path) -> N
     assert Run.open(copy).metrics["test"] == Run.open(path).metrics["test"]
 
 
-def test_a_run_from_a_gpu_loads_without_one(path: Path, tmp_path: Path) -> None:
-    shutil.copytree(path, tmp_path / "copy")
+def test_a_run_from_a_gpu_loads_without_one(path, tmp_path):
     text = (path / run_files.CONFIG).read_text().replace('device = "cpu"', 'device = "cuda:0"')
-    with RunFolder.resume(tmp_path / "copy") as folder:
-        folder.write(run_files.CONFIG, text.encode())
-    run = Run.open(tmp_path / "copy")
+    run = forged(path, tmp_path / "copy", run_files.CONFIG, text.encode())
     assert run.config.runtime.device == "cuda:0"
     assert run.model.encoder.entity_table.device.type == "cpu"
     assert run.calibration() is not None

@@ -1,7 +1,3 @@
-from __future__ import annotations
-
-from pathlib import Path
-
 import pyarrow as pa
 import pytest
 import torch
@@ -10,6 +6,7 @@ from dglkgmix.errors import CheckpointError
 from dglkgmix.files import RunFolder
 from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.kg.vocabulary import Vocabulary
+from dglkgmix.parquet import packed
 from dglkgmix.runs import run_files
 from dglkgmix.runs.run_files import (
     Spectator,
@@ -23,7 +20,7 @@ from dglkgmix.runs.run_files import (
 from .conftest import settings
 
 
-def test_a_graph_comes_back_row_by_row_with_its_odd_names(tmp_path: Path) -> None:
+def test_a_graph_comes_back_row_by_row_with_its_odd_names(tmp_path):
     entities = Vocabulary(["NA", "null", "New York", "été", "1"], "entity")
     relations = Vocabulary(["type", "/a/b./c"], "relation")
     train = [(0, 0, 1), (0, 0, 1), (2, 1, 3)]
@@ -39,7 +36,7 @@ def test_a_graph_comes_back_row_by_row_with_its_odd_names(tmp_path: Path) -> Non
     assert again.node_types is None
 
 
-def test_node_types_come_back(tmp_path: Path, graph: KnowledgeGraph) -> None:
+def test_node_types_come_back(tmp_path, graph):
     types = torch.arange(20) % 3
     kg = KnowledgeGraph(
         graph.entities,
@@ -55,14 +52,14 @@ def test_node_types_come_back(tmp_path: Path, graph: KnowledgeGraph) -> None:
     assert again.node_type_names == ("drug", "gene", "disease")
 
 
-def test_settings_come_back(tmp_path: Path) -> None:
+def test_settings_come_back(tmp_path):
     config = settings("training.lr=0.1", "data.source='a \"b\" \\\\ c'")
     with RunFolder.create(tmp_path / "run") as folder:
         write_config(folder, config)
         assert read_config(folder) == config
 
 
-def test_a_table_of_another_kind_is_refused_by_name(tmp_path: Path, graph: KnowledgeGraph) -> None:
+def test_a_table_of_another_kind_is_refused_by_name(tmp_path, graph):
     with RunFolder.create(tmp_path / "run") as folder:
         write_graph(folder, graph)
         folder.write(run_files.TRIPLES, folder.read(run_files.ENTITIES))
@@ -81,18 +78,16 @@ def test_a_table_of_another_kind_is_refused_by_name(tmp_path: Path, graph: Knowl
         ([0, None], "column 'head' has empty cells"),
     ],
 )
-def test_cells_of_another_kind_are_refused_by_name(
-    tmp_path: Path, graph: KnowledgeGraph, heads: list[object], complaint: str
-) -> None:
+def test_cells_of_another_kind_are_refused_by_name(tmp_path, graph, heads, complaint):
     rest = {"relation": [0, 0], "tail": [1, 2], "split": ["train", "train"]}
     with RunFolder.create(tmp_path / "run") as folder:
         write_graph(folder, graph)
-        folder.write(run_files.TRIPLES, run_files._parquet(pa.table({"head": heads, **rest})))
+        folder.write(run_files.TRIPLES, packed(pa.table({"head": heads, **rest})))
         with pytest.raises(CheckpointError, match=rf"triples.parquet: {complaint}"):
             read_graph(folder)
 
 
-def test_new_entities_come_back_by_name(tmp_path: Path, graph: KnowledgeGraph) -> None:
+def test_new_entities_come_back_by_name(tmp_path, graph):
     new = torch.arange(20) % 9 == 4
     with RunFolder.create(tmp_path / "run") as folder:
         write_graph(folder, graph, new)
@@ -101,12 +96,12 @@ def test_new_entities_come_back_by_name(tmp_path: Path, graph: KnowledgeGraph) -
             write_graph(folder, graph, none)
             assert read_new(folder) == frozenset()
         odd = pa.table({"name": ["a", "b"], "new": ["yes", "perhaps"]})
-        folder.write(run_files.ENTITIES, run_files._parquet(odd))
+        folder.write(run_files.ENTITIES, packed(odd))
         with pytest.raises(CheckpointError, match=r"entities.parquet: column 'new': "):
             read_new(folder)
 
 
-def test_a_spectator_reads_what_another_writes_and_writes_nothing(tmp_path: Path) -> None:
+def test_a_spectator_reads_what_another_writes_and_writes_nothing(tmp_path):
     with RunFolder.create(tmp_path / "run") as writer:
         writer.write("a", b"1")
         seen = Spectator.open(tmp_path / "run")
@@ -119,7 +114,7 @@ def test_a_spectator_reads_what_another_writes_and_writes_nothing(tmp_path: Path
         assert writer.names == seen.names == ["a"]
 
 
-def test_a_spectator_of_a_new_run_sees_nothing_that_lies_in_its_folder(tmp_path: Path) -> None:
+def test_a_spectator_of_a_new_run_sees_nothing_that_lies_in_its_folder(tmp_path):
     with RunFolder.create(tmp_path / "run") as old:
         old.write("a", b"1")
     seen = Spectator.begin(tmp_path / "run")
@@ -130,6 +125,6 @@ def test_a_spectator_of_a_new_run_sees_nothing_that_lies_in_its_folder(tmp_path:
     assert not (tmp_path / "none").exists()
 
 
-def test_a_spectator_needs_a_run_to_open(tmp_path: Path) -> None:
+def test_a_spectator_needs_a_run_to_open(tmp_path):
     with pytest.raises(CheckpointError, match="no such run folder"):
         Spectator.open(tmp_path / "none")

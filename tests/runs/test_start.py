@@ -1,9 +1,5 @@
 """Weights of another run, placed by name."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import pytest
 import torch
 
@@ -30,12 +26,12 @@ NEW = KnowledgeGraph.from_names(
 )
 
 
-def settled(kg: KnowledgeGraph, *options: str) -> Config:
+def settled(kg, *options):
     given = ["model.decoder=distmult", "model.entity_dim=4", "runtime.device=cpu", *options]
     return resolve(apply_overrides(Config(), given), kg)
 
 
-def stored(path: Path, *options: str, kg: KnowledgeGraph = OLD) -> LinkPredictor:
+def stored(path, *options, kg=OLD):
     """A finished run on ``kg`` as far as a start needs it; every number of its model is its own."""
     config = settled(kg, *options)
     model = LinkPredictor.build(config.model, kg)
@@ -50,7 +46,7 @@ def stored(path: Path, *options: str, kg: KnowledgeGraph = OLD) -> LinkPredictor
     return model
 
 
-def filled(path: Path, *options: str, whole: bool = True) -> tuple[LinkPredictor, LinkPredictor]:
+def filled(path, *options, whole=True):
     """A model on NEW before and after it got the weights of the run."""
     named = f"training.parent={path}" if whole else f"pretrain.run={path}"
     config = settled(NEW, *options, named)
@@ -61,17 +57,17 @@ def filled(path: Path, *options: str, whole: bool = True) -> tuple[LinkPredictor
     return before, after
 
 
-def rows(table: torch.Tensor, names: list[str], kg: KnowledgeGraph) -> torch.Tensor:
+def rows(table, names, kg):
     return table[kg.entities.ids(names)]
 
 
-def both(kg: KnowledgeGraph, name: str) -> list[int]:
+def both(kg, name):
     """Rows of a relation and its reciprocal."""
     return [kg.relations.id(name), kg.relations.id(name) + kg.num_relations]
 
 
 @pytest.mark.parametrize("whole", [True, False])
-def test_rows_go_by_name_and_new_ones_start_as_ever(whole: bool, tmp_path: Path) -> None:
+def test_rows_go_by_name_and_new_ones_start_as_ever(whole, tmp_path):
     old = stored(tmp_path / "run", "model.bias=true")
     before, after = filled(tmp_path / "run", "model.bias=true", whole=whole)
     table, known = after.encoder.entity_table, ["a", "b", "c"]
@@ -88,7 +84,7 @@ def test_rows_go_by_name_and_new_ones_start_as_ever(whole: bool, tmp_path: Path)
     assert rows(after.bias, new, NEW).tolist() == [0, 0]
 
 
-def test_all_other_parameters_are_taken_but_no_statistics_of_batch_norm(tmp_path: Path) -> None:
+def test_all_other_parameters_are_taken_but_no_statistics_of_batch_norm(tmp_path):
     conve = ("model.decoder=conve", "model.entity_dim=18", "model.filters=2")
     old = stored(tmp_path / "run", *conve)
     before, after = filled(tmp_path / "run", *conve)
@@ -100,7 +96,7 @@ def test_all_other_parameters_are_taken_but_no_statistics_of_batch_norm(tmp_path
 
 
 @pytest.mark.parametrize(("kind", "name"), [("basis", "coefficients"), ("block", "blocks")])
-def test_matrices_of_rgcn_go_by_relation(kind: str, name: str, tmp_path: Path) -> None:
+def test_matrices_of_rgcn_go_by_relation(kind, name, tmp_path):
     options = ("model.encoder=rgcn", f"model.decomposition={kind}", "model.bases=2")
     old = stored(tmp_path / "run", *options)
     _, after = filled(tmp_path / "run", *options)
@@ -118,21 +114,19 @@ def test_matrices_of_rgcn_go_by_relation(kind: str, name: str, tmp_path: Path) -
         (("model.bias=true",), r"bias, without its rows, is missing there and of shape \(\) here"),
     ],
 )
-def test_a_run_of_another_model_is_refused(
-    options: tuple[str, ...], message: str, tmp_path: Path
-) -> None:
+def test_a_run_of_another_model_is_refused(options, message, tmp_path):
     stored(tmp_path / "run")
     with pytest.raises(CheckpointError, match=message):
         filled(tmp_path / "run", *options)
 
 
-def test_what_a_run_has_and_the_model_lacks_is_refused(tmp_path: Path) -> None:
+def test_what_a_run_has_and_the_model_lacks_is_refused(tmp_path):
     stored(tmp_path / "run", "model.bias=true")
     with pytest.raises(CheckpointError, match=r"is of shape \(\) there and missing here: give"):
         filled(tmp_path / "run")
 
 
-def test_a_run_without_a_name_of_the_graph_is_refused(tmp_path: Path) -> None:
+def test_a_run_without_a_name_of_the_graph_is_refused(tmp_path):
     other = KnowledgeGraph.from_names([("x", "likes", "y")])
     stored(tmp_path / "run", kg=other)
     with pytest.raises(CheckpointError, match=r"no entity of this graph is in it \('x' there"):
@@ -142,7 +136,7 @@ def test_a_run_without_a_name_of_the_graph_is_refused(tmp_path: Path) -> None:
         filled(tmp_path / "run")
 
 
-def test_an_unfinished_or_damaged_run_is_refused(tmp_path: Path) -> None:
+def test_an_unfinished_or_damaged_run_is_refused(tmp_path):
     with RunFolder.create(tmp_path / "run") as folder:
         run_files.write_graph(folder, OLD)
         run_files.write_config(folder, settled(OLD))
@@ -154,7 +148,7 @@ def test_an_unfinished_or_damaged_run_is_refused(tmp_path: Path) -> None:
         filled(tmp_path / "run")
 
 
-def test_it_says_how_much_the_run_knows(tmp_path: Path) -> None:
+def test_it_says_how_much_the_run_knows(tmp_path):
     stored(tmp_path / "run")
     start = read_start(settled(NEW, f"training.parent={tmp_path / 'run'}"), NEW)
     assert start is not None
@@ -163,7 +157,7 @@ def test_it_says_how_much_the_run_knows(tmp_path: Path) -> None:
     assert read_start(settled(NEW), NEW) is None
 
 
-def test_held_out_triples_that_the_run_was_trained_on_are_counted(tmp_path: Path) -> None:
+def test_held_out_triples_that_the_run_was_trained_on_are_counted(tmp_path):
     stored(tmp_path / "run")
     held_out = [("a", "likes", "b"), ("b", "likes", "a"), ("c", "likes", "d"), ("b", "knows", "c")]
     kg = KnowledgeGraph.from_names([("c", "knows", "d")], held_out[:2], held_out[2:])
@@ -172,7 +166,7 @@ def test_held_out_triples_that_the_run_was_trained_on_are_counted(tmp_path: Path
     assert start.seen == 2  # The first and the last.
 
 
-def test_an_earlier_stage_gives_its_tables_as_they_are() -> None:
+def test_an_earlier_stage_gives_its_tables_as_they_are():
     config = settled(OLD)
     first, second = (LinkPredictor.build(config.model, OLD, seed=seed) for seed in (1, 2))
     Start.of_stage(first.state_dict()).fill(second)
