@@ -215,6 +215,9 @@ median of several turns, in which both sides alternate in processes of their own
 `python -m bench.mixup`: ConvE with d = 200, batch 128, η = k = 5 and K = 100, in processor time on
 one thread, all ways of a graph in turns. The number beside "mixup" is `strategy.draws`, the
 partners that an epoch draws of each triple's five; "1-K by query" is `training.group_queries`.
+A batch of 128 triples asks some 40 queries, and one of 512 some 160, with which an epoch has as
+many steps as 1-N. Half of an epoch with small batches is what every step does to the whole model:
+the optimiser, and the gradient of the entity table.
 *To standard* is a ratio to the same regime without mixup. *Faster than 1-K* compares with 1-K
 as the paper has it, standard with standard and mixup with mixup of all draws. The second table is
 ComplEx, 1-N, with softmax cross-entropy, N3 and Adagrad, d = 512 and batch 500: `strategy.rivals`

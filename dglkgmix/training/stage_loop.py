@@ -28,7 +28,6 @@ from dglkgmix.sampling.negatives import TripleBatch, TripleBatches
 from dglkgmix.sampling.queries import QueryBatch, QueryBatches
 from dglkgmix.sampling.seeds import derive
 from dglkgmix.strategies import Strategy
-from dglkgmix.strategies.weighted import Weighted
 from dglkgmix.training.batch_loss import batch_loss
 from dglkgmix.training.epoch_meter import ADVICE, EpochMeter
 from dglkgmix.training.optimizer import clip_gradients
@@ -72,8 +71,7 @@ class StageLoop:
         stage = work.stage
         found = find("strategy", stage.strategy.name)
         self.strategy: Strategy = found(kg, stage.strategy, stage.training)
-        if weights is not None:
-            self.strategy = Weighted(self.strategy, weights)
+        self._weights = weights
         self._size = math.ceil(stage.training.batch_size / processes.size)
         self._batches: QueryBatches | TripleBatches = (
             QueryBatches(kg, self._size)
@@ -109,7 +107,7 @@ class StageLoop:
         processes.reseed(derive(self._seed, "dropout", epoch))
         norm = torch.zeros(())
         for number, batch in enumerate(self.draw(epoch)):
-            item = prepare(batch, self.strategy, training, self.kg.num_entities)
+            item = prepare(batch, self.strategy, training, self.kg.num_entities, self._weights)
             item = count_together(item, processes)
             nodes = item.nodes() if model.encoder.fanout else None
             with torch.autocast(
