@@ -36,7 +36,7 @@ def test_it_trains_compares_answers_and_reports(typed, said, tmp_path, monkeypat
     assert "1,395 entities, 26 relations" in printed
     assert "Which countries border Germany?" in printed
     assert f"Report: {out / 'report.html'}" in printed
-    assert f"{said} {out / 'mixup'}" in printed
+    assert f"{said} {out / 'standard'}" in printed
     runs = [out / name for name in ("standard", "mixup")]
     for run in map(Run.open, runs):
         assert f"{run.metrics['test']['overall']['mrr']:.3f}" in printed
