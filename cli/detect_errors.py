@@ -69,7 +69,7 @@ def detect_errors(
     """
     use_free_cores()
     from dglkgmix.prediction.error_detection import COLUMNS
-    from dglkgmix.prediction.tables import check_ending, check_names, write_rows
+    from dglkgmix.prediction.files import check_ending, check_names, write_rows
 
     check_new(out, "--out", overwrite=overwrite)
     if out is not None:

@@ -70,8 +70,7 @@ def evaluate(run: Path | None, *, as_json: bool, **options: Any) -> None:
     """
     use_free_cores()
     from dglkgmix.cli.subject import find_subject
-    from dglkgmix.evaluation.account import account
-    from dglkgmix.evaluation.details import details
+    from dglkgmix.evaluation.account import account, details
     from dglkgmix.evaluation.list_probability import FEWEST
     from dglkgmix.files import write_atomic
     from dglkgmix.kg.degrees import DegreeBins
@@ -113,7 +112,7 @@ def evaluate(run: Path | None, *, as_json: bool, **options: Any) -> None:
     from dglkgmix.cli.evaluate_page import page
     from dglkgmix.evaluation.metrics import by_bin
     from dglkgmix.evaluation.popularity import PopularityScorer
-    from dglkgmix.evaluation.rank_split import rank_split
+    from dglkgmix.evaluation.rank_table import rank_split
 
     scorer = PopularityScorer(subject.kg)
     asked = scorer, subject.kg, subject.split, options["block"]

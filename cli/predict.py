@@ -232,7 +232,7 @@ def _predictor(path: Path, options: dict[str, Any]) -> tuple[Predictor, ReadOpti
     from dglkgmix.evaluation.list_probability import FEWEST
     from dglkgmix.kg.options import ReadOptions
     from dglkgmix.prediction.answers import Predictor
-    from dglkgmix.prediction.tables import check_ending
+    from dglkgmix.prediction.files import check_ending
 
     out, why = options["out"], options["why"]
     if out is not None:

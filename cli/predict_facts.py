@@ -21,7 +21,7 @@ def given_facts(
 ) -> None:
     """Judge given facts by their number; one alone may be shown, many are written to ``out``."""
     from dglkgmix.prediction.facts import COLUMNS, fact_row
-    from dglkgmix.prediction.tables import write_rows
+    from dglkgmix.prediction.files import write_rows
 
     found = predictor.predict_triples(list(fact.given.values()) for fact in facts.values())
     for text in dict.fromkeys(text for fact in found for text in fact.warnings):
@@ -48,7 +48,7 @@ def relation_facts(
 ) -> None:
     """The best new facts of a relation, or of every one, which are written one after the other."""
     from dglkgmix.prediction.facts import NEW_COLUMNS
-    from dglkgmix.prediction.tables import write_rows
+    from dglkgmix.prediction.files import write_rows
 
     names = predictor.kg.relations
     wanted = range(len(names)) if relation is None else [names.id(relation)]

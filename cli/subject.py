@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from dglkgmix.evaluation.candidates import Candidates
     from dglkgmix.evaluation.list_account import ListedAnswers
     from dglkgmix.evaluation.list_probability import ListProbability
+    from dglkgmix.evaluation.model_scorer import Scorer
     from dglkgmix.evaluation.platt import Platt
     from dglkgmix.evaluation.rank_table import RankTable
-    from dglkgmix.evaluation.scorer import Scorer
     from dglkgmix.kg.degrees import DegreeBins
     from dglkgmix.kg.graph import KnowledgeGraph
     from dglkgmix.kg.options import ReadOptions
@@ -68,7 +68,7 @@ class Subject:
             false: file of false triples to assess with, in place of sampled ones.
             fit_false: file of false triples to fit the scaling with.
         """
-        from dglkgmix.evaluation.assessment import assess_calibration, fit_calibration
+        from dglkgmix.evaluation.calibration import assess_calibration, fit_calibration
 
         if self.scorer is None:
             return None
@@ -101,7 +101,7 @@ class Subject:
         return listed_answers(self.scorer, self.kg, self.split, fitted, self.candidates)
 
     def _triples(self, path: Path | None) -> Any:
-        from dglkgmix.evaluation.false_triples import read_false_triples
+        from dglkgmix.evaluation.negatives import read_false_triples
 
         return None if path is None else read_false_triples(path, self.kg, self.reading)
 
@@ -167,7 +167,7 @@ def _foreign(path: Path, options: Options) -> Subject:
 
 
 def _baseline(options: Options) -> Subject:
-    from dglkgmix.evaluation.assessment import fit_calibration
+    from dglkgmix.evaluation.calibration import fit_calibration
     from dglkgmix.evaluation.list_probability import fit_on_validation
     from dglkgmix.evaluation.popularity import PopularityScorer
 
@@ -192,7 +192,7 @@ def _baseline(options: Options) -> Subject:
 def _ranker(
     scorer: Scorer, kg: KnowledgeGraph, options: Options, candidates: Candidates
 ) -> Callable[[str], RankTable]:
-    from dglkgmix.evaluation.rank_split import rank_split
+    from dglkgmix.evaluation.rank_table import rank_split
 
     return lambda split: rank_split(scorer, kg, split, options["block"], candidates=candidates)
 

@@ -19,16 +19,15 @@ VALUES: dict[str, tuple[Any, Any]] = {
 def with_softmax(config: Any) -> bool:
     """Whether options at "auto" are those of Lacroix et al.: softmax cross-entropy, Adagrad, N3.
 
-    So it is for decoders that ask for it, in 1-N without an encoder, unless another loss or
-    optimiser is given or the strategy needs another loss. Both stages follow the main one.
+    So it is for decoders that ask for it, in 1-N, unless another loss or optimiser is given or the
+    strategy needs another loss. Both stages follow the main one.
 
     Args:
         config: dglkgmix.config.settings.Config, "auto" and "same" allowed.
     """
-    model, training = config.model, config.training
+    training = config.training
     return (
-        find("decoder", model.decoder).prefers_softmax
-        and model.encoder == "lookup"
+        find("decoder", config.model.decoder).prefers_softmax
         and training.regime == "1-n"
         and training.loss in ("auto", "ce")
         and training.optimizer in ("auto", "adagrad")

@@ -32,7 +32,11 @@ DECODERS = {
     "transe": "dglkgmix.models.transe:TransE",
     "rotate": "dglkgmix.models.rotate:RotatE",
 }
-ENCODERS = {"lookup": "dglkgmix.models.lookup:Lookup", "rgcn": "dglkgmix.models.rgcn:RGCN"}
+ENCODERS = {
+    "lookup": "dglkgmix.models.lookup:Lookup",
+    "rgcn": "dglkgmix.models.rgcn:RGCN",
+    "compgcn": "dglkgmix.models.compgcn:CompGCN",
+}
 STRATEGIES = {
     "standard": "dglkgmix.strategies.standard:Standard",
     "mixup": "dglkgmix.strategies.mixup:Mixup",

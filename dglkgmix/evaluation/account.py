@@ -1,16 +1,30 @@
-"""The account of a model: what ``dglkgmix evaluate --json`` prints."""
+"""The account of a model: what ``dglkgmix evaluate --json`` prints, also of several seeds."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from dglkgmix.evaluation import metrics
 from dglkgmix.evaluation.calibration import degree_ece
 from dglkgmix.evaluation.rank_table import RankTable
+from dglkgmix.kg.degrees import DegreeBins
 
 if TYPE_CHECKING:
-    from dglkgmix.kg.degrees import DegreeBins
+    from dglkgmix.kg.graph import KnowledgeGraph
+
+# Degrees that span orders of magnitude.
+WIDE = (1, 3, 10, 30, 100, 300, 1000)
+DEGREES = {
+    "head-in": "head_in",
+    "head-out": "head_out",
+    "tail-in": "tail_in",
+    "tail-out": "tail_out",
+    "other-relation": "other_relation",
+}
+KINDS = ("relation", "relation-class", *DEGREES, "joint", "macro", "ties")
 
 
 def account(
@@ -25,10 +39,8 @@ def account(
     Args:
         table: its ranks.
         bins: bins of the tail-relation degree.
-        calibration: what :func:`dglkgmix.evaluation.calibration.report` found, where the model's
-            scores of false triples are at hand.
-        shortlist: what :meth:`dglkgmix.evaluation.list_account.ListedAnswers.account` found, where
-            there are probabilities of ranked answers.
+        calibration: of :func:`dglkgmix.evaluation.calibration.assess_calibration`.
+        shortlist: of :meth:`dglkgmix.evaluation.list_account.ListedAnswers.account`.
         new: entities that the run a training started from does not know.
 
     Returns:
@@ -52,3 +64,57 @@ def account(
             "share": float(table["missed"].mean()) if len(table) else None,
         },
     }
+
+
+def details(table: RankTable, kg: KnowledgeGraph, kind: str) -> dict[str, Any]:
+    """A further grouping of a rank table: what ``dglkgmix evaluate --by`` shows.
+
+    Args:
+        table: the ranks.
+        kg: their graph.
+        kind: ``relation`` and ``relation-class`` (1-1, 1-n, n-1, n-n by direction); a degree of
+            the given entity (head) or the answer (tail) as the query sees them, or
+            ``other-relation``, its in-degree less the tail-relation degree; ``joint``,
+            tail-relation × other-relation degree; ``macro``, means over distinct queries and over
+            relations; ``ties``, the other two tie rules.
+
+    Returns:
+        Groups by name with their metrics; for ``joint`` the names of ``rows`` and ``columns``,
+        ``mrr`` and ``queries`` as lists of rows.
+    """
+    if kind in DEGREES:
+        return metrics.by_degree(table, DEGREES[kind], DegreeBins(WIDE))
+    if kind == "joint":
+        # The paper's Figure 2 c: its bins of the tail-relation degree, finer ones of the other.
+        return metrics.joint(table, DegreeBins(), DegreeBins(WIDE))
+    if kind == "relation":
+        return metrics.by_relation(table)
+    if kind == "relation-class":
+        return metrics.by_relation_class(table, metrics.relation_classes(kg))
+    if kind == "macro":
+        return {over: metrics.macro(table, over) for over in ("queries", "relations")}
+    return {ties: metrics.overall(table, ties) for ties in ("optimistic", "pessimistic")}
+
+
+def over_seeds(accounts: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """One tree in place of several alike: every number becomes ``mean``, ``sd`` and ``seeds``.
+
+    ``sd`` is the sample's, None for a single seed. Numbers that are None in any account stay None;
+    a text stays where it is that of all.
+
+    ``accounts`` are of :func:`account`, one each seed.
+    """
+    first = accounts[0]
+    return {key: _combine([account[key] for account in accounts]) for key in first}
+
+
+def _combine(values: list[Any]) -> Any:
+    if all(isinstance(value, dict) for value in values):
+        return over_seeds(values)
+    if all(isinstance(value, str) for value in values):
+        return values[0] if len(set(values)) == 1 else None
+    if any(value is None or isinstance(value, dict) for value in values):
+        return None
+    numbers = np.array(values, dtype=np.float64)
+    spread = float(numbers.std(ddof=1)) if len(numbers) > 1 else None
+    return {"mean": float(numbers.mean()), "sd": spread, "seeds": len(numbers)}

@@ -1,20 +1,35 @@
-"""Calibration: the paper's over degree bins, and the standard kind over probability bins."""
+"""Calibration: the paper's over degree bins, and the standard kind over probability bins.
+
+The standard kind takes two steps: fit on validation, then look at any split.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from torch import Tensor
 
 from dglkgmix.evaluation.metrics import bin_of
-from dglkgmix.evaluation.platt import Platt, log_loss, sigmoid
+from dglkgmix.evaluation.model_scorer import Scorer
+from dglkgmix.evaluation.negatives import labelled_scores
+from dglkgmix.evaluation.platt import Platt, fit_platt, log_loss, sigmoid
 from dglkgmix.evaluation.rank_table import RankTable
 
 if TYPE_CHECKING:
     from dglkgmix.kg.degrees import DegreeBins
+    from dglkgmix.kg.graph import KnowledgeGraph
 
 Array = np.ndarray[Any, Any]
 PROBABILITY_BINS = 15
+
+
+class Point(NamedTuple):
+    """A bin of probabilities: their mean, the share of true triples in it, and its size."""
+
+    probability: float
+    share: float
+    size: int
 
 
 def degree_ece(table: RankTable, bins: DegreeBins) -> dict[str, float | None]:
@@ -34,28 +49,21 @@ def degree_ece(table: RankTable, bins: DegreeBins) -> dict[str, float | None]:
     return {"overall": float(sums.sum() / len(table))} | dict(zip(bins.names, errors, strict=True))
 
 
-def probability_bins(probabilities: Array) -> Array:
-    """(N,) equal-mass bins 0 … 14 of probabilities; equal ones fall into the same bin."""
-    below = np.searchsorted(np.sort(probabilities), probabilities)
-    return below * PROBABILITY_BINS // max(1, len(probabilities))
+def equal_mass_bins(logits: Array) -> Array:
+    """(N,) bins 0 … 14 of log odds, with about as many in each; equal ones share a bin.
+
+    Not of probabilities: σ of equal numbers may differ in its last bit with their places.
+    """
+    below = np.searchsorted(np.sort(logits), logits)
+    return below * PROBABILITY_BINS // max(1, len(logits))
 
 
-def reliability(scores: Array, labels: Array, platt: Platt) -> list[dict[str, float | int]]:
-    """The reliability diagram: one point a non-empty bin, with confidence, accuracy and count."""
-    probabilities = platt.probability(scores)
-    groups = probability_bins(probabilities)
-    points = []
-    for group in np.unique(groups):
-        chosen = groups == group
-        confidence, accuracy = probabilities[chosen].mean(), labels[chosen].mean()
-        points.append(
-            {
-                "confidence": float(confidence),
-                "accuracy": float(accuracy),
-                "count": int(chosen.sum()),
-            }
-        )
-    return points
+def reliability(scores: Array, labels: Array, platt: Platt) -> list[Point]:
+    """The reliability diagram: one point a non-empty bin."""
+    logits = platt.logit(scores)
+    groups, p = equal_mass_bins(logits), sigmoid(logits)
+    masks = [groups == group for group in np.unique(groups)]
+    return [Point(float(p[m].mean()), float(labels[m].mean()), int(m.sum())) for m in masks]
 
 
 def errors(scores: Array, labels: Array, platt: Platt) -> dict[str, float | None]:
@@ -70,7 +78,7 @@ def errors(scores: Array, labels: Array, platt: Platt) -> dict[str, float | None
         return dict.fromkeys(("ece", "brier", "log_loss"))
     logits, y = platt.logit(scores), np.asarray(labels, dtype=np.float64)
     probabilities = sigmoid(logits)
-    gaps = np.bincount(probability_bins(probabilities), weights=probabilities - y)
+    gaps = np.bincount(equal_mass_bins(logits), weights=probabilities - y)
     return {
         "ece": float(np.abs(gaps).sum() / len(y)),
         "brier": float(((probabilities - y) ** 2).mean()),
@@ -78,29 +86,54 @@ def errors(scores: Array, labels: Array, platt: Platt) -> dict[str, float | None
     }
 
 
-def report(
-    scores: Array, labels: Array, platt: Platt, groups: Array, bins: DegreeBins
-) -> dict[str, Any]:
-    """The calibration part of an account.
+def fit_calibration(
+    scorer: Scorer,
+    kg: KnowledgeGraph,
+    valid: RankTable,
+    *,
+    seed: int = 0,
+    false_triples: Tensor | None = None,
+) -> Platt | None:
+    """Platt scaling from validation triples and false ones; None where either are missing.
 
-    Args:
-        scores: (N,) scores of true and false triples.
-        labels: (N,) which are true.
-        platt: the scaling fitted on validation.
-        groups: (N,) degree bin of each triple.
-        bins: their names.
+    A sampled false triple is none of train and valid: the fit knows nothing of the test split.
+    ``valid`` are the ranks of the validation split; the rest is as in :func:`assess_calibration`.
+    """
+    found = labelled_scores(scorer, kg, "valid", valid, seed=seed, false_triples=false_triples)
+    if found.labels.all() or not found.labels.any():
+        return None
+    return fit_platt(found.scores, found.labels)
+
+
+def assess_calibration(
+    scorer: Scorer,
+    kg: KnowledgeGraph,
+    split: str,
+    table: RankTable,
+    *,
+    platt: Platt,
+    bins: DegreeBins,
+    seed: int = 0,
+    false_triples: Tensor | None = None,
+) -> dict[str, Any]:
+    """The ``calibration`` of an account; ``platt`` is what :func:`fit_calibration` found.
+
+    ``false_triples`` are (N, 3) ids; None samples one for each query by ``seed``.
 
     Returns:
         ``scale`` and ``offset``; ``before`` and ``after`` scaling ``ece``, ``brier`` and
         ``log_loss``; the two again under ``bins.<name>``, with the number of ``triples``.
     """
-    found = {"scale": platt.scale, "offset": platt.offset} | _both(scores, labels, platt)
-    by_bin = {}
-    for index, name in enumerate(bins.names):
-        chosen = groups == index
-        by_bin[name] = _both(scores[chosen], labels[chosen], platt) | {"triples": int(chosen.sum())}
-    return found | {"bins": by_bin}
+    found = labelled_scores(scorer, kg, split, table, seed=seed, false_triples=false_triples)
+    groups = bins.assign(found.degrees).numpy()
 
+    def both(chosen: Array) -> dict[str, Any]:
+        pair = found.scores[chosen], found.labels[chosen]
+        return {"before": errors(*pair, Platt()), "after": errors(*pair, platt)}
 
-def _both(scores: Array, labels: Array, platt: Platt) -> dict[str, Any]:
-    return {"before": errors(scores, labels, Platt()), "after": errors(scores, labels, platt)}
+    by_bin = {
+        name: both(groups == i) | {"triples": int((groups == i).sum())}
+        for i, name in enumerate(bins.names)
+    }
+    overall = both(np.ones(len(groups), dtype=bool))
+    return {"scale": platt.scale, "offset": platt.offset} | overall | {"bins": by_bin}

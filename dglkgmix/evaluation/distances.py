@@ -22,11 +22,7 @@ def embedding_distances(
     threshold: the mean Euclidean distance of x_h to the other heads of triples into t, each
     counted once, and of x_r to the other relations into t.
 
-    Args:
-        kg: the graph.
-        entities: (E, D) vectors.
-        relations: (2R, D) vectors.
-        threshold: η.
+    ``entities`` (E, D) and ``relations`` (2R, D) are vectors, ``threshold`` is η.
 
     Returns:
         ``head`` and ``relation``: means over the triples that have any such other head or
@@ -50,25 +46,17 @@ def _partner_distances(
     """For each low triple: sum of distances to the tail's other sources, and their number."""
     stride = int(source.max()) + 1
     pairs, edge_pair = torch.unique(tail * stride + source, return_inverse=True)  # by tail
-    pair_tail, pair_source = pairs // stride, pairs % stride
     wanted = torch.zeros(len(pairs), dtype=torch.bool)
     wanted[edge_pair[low]] = True
-    _, sizes = torch.unique_consecutive(pair_tail, return_counts=True)
+    sizes = torch.unique_consecutive(pairs // stride, return_counts=True)[1]
     sums = torch.zeros(len(pairs), dtype=torch.float64)
-    start = 0
-    for size in sizes.tolist():
-        span = slice(start, start + size)
-        start += size
-        asked = span.start + wanted[span].nonzero()[:, 0]
-        if size > 1 and len(asked):
-            sums[asked] = _sums(vectors[pair_source[asked]], vectors[pair_source[span]])
+    parts = (torch.split(column, sizes.tolist()) for column in (pairs % stride, wanted, sums))
+    exact = "donot_use_mm_for_euclid_dist"  # the faster formula loses small distances
+    for sources, asked, found in zip(*parts, strict=True):
+        if len(sources) > 1 and asked.any():
+            partners = vectors[sources]
+            for rows in torch.split(asked.nonzero()[:, 0], max(1, BLOCK // len(sources))):
+                # A part of sums: to itself a vector's distance is 0.
+                found[rows] = torch.cdist(partners[rows], partners, compute_mode=exact).sum(1)
     others = torch.repeat_interleave(sizes, sizes) - 1
     return sums[edge_pair[low]], others[edge_pair[low]]
-
-
-def _sums(asked: Tensor, partners: Tensor) -> Tensor:
-    """(n,) sums of distances of each (n, D) vector to all (m, D) partners; to itself it is 0."""
-    rows = max(1, BLOCK // len(partners))
-    exact = "donot_use_mm_for_euclid_dist"  # the faster formula loses small distances
-    parts = [asked[start : start + rows] for start in range(0, len(asked), rows)]
-    return torch.cat([torch.cdist(p, partners, compute_mode=exact).sum(1) for p in parts])

@@ -5,18 +5,19 @@ from __future__ import annotations
 import logging
 import math
 import os
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pyarrow as pa
+import torch
 
 from dglkgmix.errors import DataError, UnknownNameError
 from dglkgmix.evaluation.candidates import Candidates
-from dglkgmix.evaluation.queries import DIRECTIONS, EvalQueries, evaluation_queries
+from dglkgmix.evaluation.queries import DIRECTIONS, HEAD, TAIL, EvalQueries, evaluation_queries
 from dglkgmix.evaluation.rank_table import RANKS, RankTable
+from dglkgmix.evaluation.ranking import Ranks
 from dglkgmix.kg.options import ReadOptions
 from dglkgmix.kg.readers_text import DIALECTS, check_columns, read_table
 from dglkgmix.parquet import read_checked
@@ -51,41 +52,31 @@ def read_ranks(
             the split lacks, or none for a query of the split. The message names file and line.
     """
     path, queries = path_of(path), evaluation_queries(kg, split)
-    positions = _positions(queries, kg)
-    values = {name: np.full(len(queries), np.nan) for name in (*RANKS, "score")}
-    filled: dict[Key, int] = defaultdict(int)
+    positions: defaultdict[Key, list[int]] = defaultdict(list)
+    rows = kg.split(split).tolist()
+    for index, key in enumerate((*row, direction) for direction in (TAIL, HEAD) for row in rows):
+        positions[key].append(index)
+    unknown = torch.full((len(queries),), torch.nan, dtype=torch.float64)
+    values = {name: unknown.clone() for name in ("score", *RANKS)}
+    filled: Counter[Key] = Counter()
     for where, row in _rows(path):
         key = _key(where, row, kg, options or ReadOptions())
+        named = f"({row['head']}, {row['relation']}, {row['tail']}), {row['direction']} asked for,"
         if key not in positions:
-            raise DataError(f"{where}: {_describe(row)} is not in the {split} split")
+            raise DataError(f"{where}: {named} is not in the {split} split")
         if filled[key] == len(positions[key]):
-            raise DataError(f"{where}: {_describe(row)} has a rank already")
+            raise DataError(f"{where}: {named} has a rank already")
         # A triple with duplicate rows takes the same rank for all of them until told otherwise.
         for column, number in _numbers(where, row).items():
             values[column][positions[key][filled[key] :]] = number
         filled[key] += 1
-    _check_complete(path, queries, values["rank"])
     among = candidates or Candidates.of(kg)
     asked = queries.heads, queries.relations, queries.answers
-    left, missed = among.left(kg.filter_index(split), *asked)
-    values |= {"candidates": left.numpy(), "missed": missed.numpy()}
-    _warn_unfiltered(path, queries, values["rank"], values["candidates"])
-    return RankTable.build(kg, queries, values, among.rule)
-
-
-def _positions(queries: EvalQueries, kg: KnowledgeGraph) -> dict[Key, list[int]]:
-    found: dict[Key, list[int]] = defaultdict(list)
-    rows = zip(
-        queries.heads.tolist(),
-        (queries.relations % kg.num_relations).tolist(),
-        queries.answers.tolist(),
-        queries.direction.tolist(),
-        strict=True,
-    )
-    for index, (given, relation, answer, direction) in enumerate(rows):
-        head, tail = (answer, given) if direction else (given, answer)
-        found[head, relation, tail, direction].append(index)
-    return dict(found)
+    score, *places = values.values()
+    left = among.left(kg.filter_index(split), *asked)
+    ranks = Ranks(score, places[0], places[1], places[2], *left)
+    _check(path, queries, ranks)
+    return RankTable.from_ranks(kg, queries, ranks, among.rule)
 
 
 def _key(where: str, row: dict[str, Any], kg: KnowledgeGraph, options: ReadOptions) -> Key:
@@ -122,14 +113,11 @@ def _numbers(where: str, row: dict[str, Any]) -> dict[str, float]:
 
 
 def _rows(path: Path) -> Iterator[Row]:
-    if path.suffix.lower() == ".parquet":
-        return _parquet_rows(path)
     if path.suffix.lower() in DIALECTS:
-        return read_table(path, REQUIRED)
-    raise DataError(f"{path}: ranks are read from .parquet, {', '.join(DIALECTS)} files")
-
-
-def _parquet_rows(path: Path) -> Iterator[Row]:
+        yield from read_table(path, REQUIRED)
+        return
+    if path.suffix.lower() != ".parquet":
+        raise DataError(f"{path}: ranks are read from .parquet, {', '.join(DIALECTS)} files")
     with pa.OSFile(os.fsencode(path)) as file:
         table = read_checked(file, path)
     check_columns(path, table.column_names, REQUIRED)
@@ -139,23 +127,15 @@ def _parquet_rows(path: Path) -> Iterator[Row]:
         yield f"{path}: row {number}", dict(zip(columns, fields, strict=True))
 
 
-def _describe(row: dict[str, Any]) -> str:
-    return f"({row['head']}, {row['relation']}, {row['tail']}), {row['direction']} asked for,"
-
-
-def _check_complete(path: Path, queries: EvalQueries, ranks: np.ndarray[Any, Any]) -> None:
-    missing = np.flatnonzero(np.isnan(ranks))
+def _check(path: Path, queries: EvalQueries, ranks: Ranks) -> None:
+    """Refuse missing ranks; warn of some that filtering does not allow."""
+    missing = ranks.rank.isnan().nonzero()[:, 0]
     if len(missing):
         raise DataError(
             f"{path}: {len(missing):,} of {len(queries):,} queries have no rank; "
             f"the first is {queries.describe(int(missing[0]))}"
         )
-
-
-def _warn_unfiltered(
-    path: Path, queries: EvalQueries, ranks: np.ndarray[Any, Any], candidates: np.ndarray[Any, Any]
-) -> None:
-    beyond = np.flatnonzero(ranks > candidates)
+    beyond = (ranks.rank > ranks.candidates).nonzero()[:, 0]
     if len(beyond):
         first = int(beyond[0])
         _log.warning(
@@ -164,6 +144,6 @@ def _warn_unfiltered(
             path,
             f"{len(beyond):,}",
             queries.describe(first),
-            ranks[first],
-            candidates[first],
+            ranks.rank[first],
+            ranks.candidates[first],
         )

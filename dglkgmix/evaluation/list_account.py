@@ -10,7 +10,7 @@ import numpy as np
 
 from dglkgmix.evaluation.candidates import Candidates
 from dglkgmix.evaluation.list_probability import ListProbability, cross_fitted
-from dglkgmix.evaluation.scorer import Scorer
+from dglkgmix.evaluation.model_scorer import Scorer
 from dglkgmix.evaluation.shortlist import Array, Shortlists, read_shortlists
 
 if TYPE_CHECKING:

@@ -14,8 +14,8 @@ import torch
 from torch import Tensor
 
 from dglkgmix.evaluation.candidates import Candidates
+from dglkgmix.evaluation.model_scorer import Scorer
 from dglkgmix.evaluation.platt import log_loss, sigmoid
-from dglkgmix.evaluation.scorer import Scorer
 from dglkgmix.evaluation.shortlist import Array, Shortlists, read_shortlists, shortlists
 from dglkgmix.kg.statistics import functional
 

@@ -5,7 +5,7 @@ They are made of queries, never of batches (method, Evaluation).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -116,23 +116,35 @@ def per_query(table: RankTable, ties: str = "realistic") -> dict[str, Array]:
     return values | {"expected": (table["candidates"] + 1) / 2}
 
 
-def overall(table: RankTable, ties: str = "realistic") -> Metrics:
-    """mrr, mr, hits@1, hits@3, hits@10, amri and queries of the whole table.
+def grouped(
+    table: RankTable, groups: Array, names: Sequence[str], ties: str = "realistic"
+) -> dict[str, Metrics]:
+    """The metrics of each group of queries: ``groups`` (Q,) are places in ``names``.
 
-    ``ties`` is realistic, optimistic or pessimistic. An empty table has 0 queries and None.
+    Each has mrr, mr, hits@1, hits@3, hits@10, amri and queries; without queries None, and 0 of
+    these. ``ties`` is realistic, optimistic or pessimistic.
     """
-    return _grouped(table, np.zeros(len(table), dtype=np.int64), 1, ties)[0]
+    figures = _summaries(per_query(table, ties), groups, len(names))
+    queries = np.bincount(groups, minlength=len(names))
+    return {
+        name: _metrics({key: float(found[i]) for key, found in figures.items()}, int(queries[i]))
+        for i, name in enumerate(names)
+    }
+
+
+def overall(table: RankTable, ties: str = "realistic") -> Metrics:
+    """Of the whole table."""
+    return grouped(table, np.zeros(len(table), dtype=np.int64), ["overall"], ties)["overall"]
 
 
 def by_direction(table: RankTable) -> dict[str, Metrics]:
     """Head and tail prediction apart."""
-    found = _grouped(table, table.asks_head.astype(np.int64), 2)
-    return {"head": found[1], "tail": found[0]}
+    return grouped(table, (~table.asks_head).astype(np.int64), ("head", "tail"))
 
 
 def by_bin(table: RankTable, bins: DegreeBins) -> dict[str, Metrics]:
     """By tail-relation degree of the answer."""
-    return dict(zip(bins.names, _grouped(table, bin_of(table, bins), len(bins.names)), strict=True))
+    return by_degree(table, "tail_relation", bins)
 
 
 def by_age(table: RankTable, new: Collection[str]) -> dict[str, Metrics]:
@@ -141,19 +153,17 @@ def by_age(table: RankTable, new: Collection[str]) -> dict[str, Metrics]:
         np.array([name in new for name in names.dictionary.to_pylist()], bool)[names.indices]
         for names in map(table.names, ("head", "tail"))
     ]
-    old, others = _grouped(table, np.maximum(*has_new).astype(int), 2)
-    return {"old": old, "new": others}
+    return grouped(table, np.maximum(*has_new).astype(int), ("old", "new"))
 
 
 def by_degree(table: RankTable, column: str, bins: DegreeBins) -> dict[str, Metrics]:
     """By any degree: a column of the table, or ``other_relation``; names are the intervals'."""
-    groups = _assign(degree(table, column), bins)
-    return dict(zip(bins.names, _grouped(table, groups, len(bins.names)), strict=True))
+    return grouped(table, bin_of(table, bins, column), bins.names)
 
 
 def by_relation(table: RankTable) -> dict[str, Metrics]:
     """By relation, both directions together, in the order of the names."""
-    return by_name(table, table.names("relation").to_pylist())
+    return _by_name(table, table.names("relation").to_pylist())
 
 
 def by_relation_class(table: RankTable, classes: dict[str, str]) -> dict[str, Metrics]:
@@ -161,21 +171,17 @@ def by_relation_class(table: RankTable, classes: dict[str, str]) -> dict[str, Me
 
     Keys are ``1-n head``, ``1-n tail`` and so on: in a 1-n relation, heads are easy and tails hard.
     """
-    heads = table.asks_head
-    relations = table.names("relation").to_pylist()
-    labels = [
-        f"{classes.get(name, 'unseen')} {'head' if asks_head else 'tail'}"
-        for name, asks_head in zip(relations, heads, strict=True)
-    ]
-    found = by_name(table, labels)
+    relations, ends = (table.names(name).to_pylist() for name in ("relation", "direction"))
+    pairs = zip(relations, ends, strict=True)
+    found = _by_name(table, [f"{classes.get(name, 'unseen')} {end}" for name, end in pairs])
     order = [f"{kind} {end}" for kind in RELATION_CLASSES for end in ("head", "tail")]
     return {label: found[label] for label in order if label in found}
 
 
-def by_name(table: RankTable, labels: list[str]) -> dict[str, Metrics]:
+def _by_name(table: RankTable, labels: list[str]) -> dict[str, Metrics]:
     """By (Q,) labels, sorted."""
     names, groups = np.unique(np.array(labels, dtype=object).astype(str), return_inverse=True)
-    return dict(zip(names.tolist(), _grouped(table, groups, len(names)), strict=True))
+    return grouped(table, groups, names.tolist())
 
 
 def macro(table: RankTable, over: str) -> Metrics:
@@ -184,28 +190,36 @@ def macro(table: RankTable, over: str) -> Metrics:
     Distinct queries are distinct (head, relation, ?) and (?, relation, tail). Frequent relations,
     and queries with many answers, then weigh no more than the rest. ``groups`` tells how many.
     """
-    groups = _query_codes(table) if over == "queries" else table.codes(["relation"])
+    groups = table.codes(["relation"])
+    if over == "queries":
+        asks_head, head, tail = table.asks_head, table.codes(["head"]), table.codes(["tail"])
+        keys = np.stack([np.where(asks_head, tail, head), groups, asks_head], axis=1)
+        groups = np.unique(keys, axis=0, return_inverse=True)[1].reshape(-1)
     count = int(groups.max()) + 1 if len(groups) else 0
-    means = _summaries(per_query(table), groups, count)
-    found = _metrics(
-        {name: float(column.mean()) if count else 0.0 for name, column in means.items()}, len(table)
-    )
-    return found | {"groups": count}
+    figures = _summaries(per_query(table), groups, count)
+    means = {name: float(found.mean()) if count else 0.0 for name, found in figures.items()}
+    return _metrics(means, len(table)) | {"groups": count}
 
 
-def joint(table: RankTable, rows: DegreeBins, columns: DegreeBins) -> tuple[Array, Array]:
-    """MRR and number of queries by tail-relation × other-relation degree (paper, Figure 2 c).
+def joint(table: RankTable, rows: DegreeBins, columns: DegreeBins) -> dict[str, Any]:
+    """By tail-relation degree (``rows``) × other-relation degree (paper, Figure 2 c).
 
     Returns:
-        (rows, columns) float MRR, NaN where no query falls, and (rows, columns) int64 queries.
+        The names of ``rows`` and ``columns``; ``mrr`` and ``queries`` as lists of rows, the MRR
+        None where no query falls.
     """
-    height, width = len(rows.names), len(columns.names)
-    groups = bin_of(table, rows) * width + _assign(degree(table, "other_relation"), columns)
-    queries = np.bincount(groups, minlength=height * width)
-    sums = np.bincount(groups, weights=1 / table["rank"], minlength=height * width)
-    with np.errstate(invalid="ignore"):
-        mrr = sums / queries
-    return mrr.reshape(height, width), queries.reshape(height, width)
+    shape = len(rows.names), len(columns.names)
+    groups = bin_of(table, rows) * shape[1] + bin_of(table, columns, "other_relation")
+    queries = np.bincount(groups, minlength=shape[0] * shape[1])
+    sums = np.bincount(groups, weights=1 / table["rank"], minlength=shape[0] * shape[1])
+    mrr = (sums / np.maximum(queries, 1)).astype(object)
+    mrr[queries == 0] = None
+    return {
+        "rows": list(rows.names),
+        "columns": list(columns.names),
+        "mrr": mrr.reshape(shape).tolist(),
+        "queries": queries.reshape(shape).tolist(),
+    }
 
 
 def relation_classes(kg: KnowledgeGraph) -> dict[str, str]:
@@ -215,50 +229,26 @@ def relation_classes(kg: KnowledgeGraph) -> dict[str, str]:
     lacks are ``unseen``.
     """
     index, count = kg.train_index, kg.num_relations
-    answers = np.diff(index.indptr.numpy())
-    relation = index.relations.numpy()
+    answers, relation = np.diff(index.indptr.numpy()), index.relations.numpy()
     pairs = np.bincount(relation, minlength=2 * count)
     average = np.bincount(relation, weights=answers, minlength=2 * count) / np.maximum(pairs, 1)
-    tails, heads = average[:count] >= MANY, average[count:] >= MANY
-    kinds = {(False, False): "1-1", (False, True): "1-n", (True, False): "n-1", (True, True): "n-n"}
+    many = np.where(average >= MANY, "n", "1")
     return {
-        kg.relations[r]: kinds[bool(heads[r]), bool(tails[r])] if pairs[r] else "unseen"
+        kg.relations[r]: f"{many[r + count]}-{many[r]}" if pairs[r] else "unseen"
         for r in range(count)
     }
 
 
-def bin_of(table: RankTable, bins: DegreeBins) -> Array:
-    """(Q,) the degree bin of every query."""
-    return _assign(table["tail_relation"], bins)
+def bin_of(table: RankTable, bins: DegreeBins, column: str = "tail_relation") -> Array:
+    """(Q,) the bin of every query by a degree of the table.
 
-
-def degree(table: RankTable, column: str) -> Array:
-    """(Q,) a degree of the table, or ``other_relation``: tail_in less tail_relation."""
+    Or by ``other_relation``: tail_in less tail_relation.
+    """
     if column == "other_relation":
-        return np.asarray(table["tail_in"] - table["tail_relation"])
-    return table[column]
-
-
-def _assign(degrees: Array, bins: DegreeBins) -> Array:
-    import torch
-
-    return np.asarray(bins.assign(torch.from_numpy(np.array(degrees))).numpy())
-
-
-def _query_codes(table: RankTable) -> Array:
-    asks_head = table.asks_head
-    head, relation, tail = (table.codes([name]) for name in ("head", "relation", "tail"))
-    keys = np.stack([np.where(asks_head, tail, head), relation, asks_head], axis=1)
-    return np.asarray(np.unique(keys, axis=0, return_inverse=True)[1]).reshape(-1)
-
-
-def _grouped(table: RankTable, groups: Array, count: int, ties: str = "realistic") -> list[Metrics]:
-    means = _summaries(per_query(table, ties), groups, count)
-    queries = np.bincount(groups, minlength=count)
-    return [
-        _metrics({name: float(column[i]) for name, column in means.items()}, int(queries[i]))
-        for i in range(count)
-    ]
+        degrees = table["tail_in"] - table["tail_relation"]
+    else:
+        degrees = table[column].copy()
+    return np.asarray(bins.assign(degrees).numpy())
 
 
 def _summaries(values: dict[str, Array], groups: Array, count: int) -> dict[str, Array]:

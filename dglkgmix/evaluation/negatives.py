@@ -1,17 +1,21 @@
-"""False triples for calibration, and the scores of true and false ones side by side."""
+"""False triples for calibration, from a file or drawn, and scores of true and false ones."""
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from dglkgmix.evaluation.queries import EvalQueries, evaluation_queries
+from dglkgmix.errors import DataError, UnknownNameError
+from dglkgmix.evaluation.model_scorer import Scorer
+from dglkgmix.evaluation.queries import EvalQueries, evaluation_queries, queries_of
 from dglkgmix.evaluation.rank_table import RankTable
-from dglkgmix.evaluation.scorer import Scorer
+from dglkgmix.kg.readers import ReadOptions, read_triples
 
 if TYPE_CHECKING:
     from dglkgmix.kg.graph import KnowledgeGraph
@@ -19,6 +23,40 @@ if TYPE_CHECKING:
 
 ROUNDS = 20
 BATCH = 1024
+_log = logging.getLogger(__name__)
+
+
+def read_false_triples(
+    path: str | Path, kg: KnowledgeGraph, options: ReadOptions | None = None
+) -> Tensor:
+    """(N, 3) ids of the distinct triples of a file, in any format that triples are read from.
+
+    Triples that a split of the graph holds are left out, with a warning. Of ``options``, which
+    are of the graph's own files, ``strip`` and ``normalize`` are used.
+
+    Raises:
+        DataError: a file that cannot be read or holds no false triple.
+        UnknownNameError: a name that the graph lacks.
+    """
+    graph = options or ReadOptions()
+    names = ReadOptions(strip=graph.strip, normalize=graph.normalize)
+    heads, relations, tails = read_triples(path, options=names).columns()
+    try:
+        columns = (kg.entities.ids(heads), kg.relations.ids(relations), kg.entities.ids(tails))
+    except UnknownNameError as error:
+        raise UnknownNameError(f"{path}: {error}") from None
+    triples: Tensor = torch.unique(torch.stack(columns, dim=1), dim=0)
+    true = kg.known_index.contains(*triples.unbind(1))
+    if true.any():
+        _log.warning(
+            "%s: %s of %s triples are true in this graph and are left out",
+            path,
+            f"{int(true.sum()):,}",
+            f"{len(triples):,}",
+        )
+    if true.all():
+        raise DataError(f"{path}: no false triples")
+    return triples[~true]
 
 
 @dataclass(frozen=True)
@@ -43,16 +81,11 @@ def labelled_scores(
     seed: int = 0,
     false_triples: Tensor | None = None,
 ) -> LabelledScores:
-    """True triples of a split against false ones, in both directions.
+    """True triples of a split, whose scores its ranks ``table`` holds, against false ones, in both
+    directions.
 
-    Args:
-        scorer: the model.
-        kg: its graph.
-        split: ``valid`` or ``test``.
-        table: the ranks of that split, which hold the scores of the true triples.
-        seed: of the sampled false triples.
-        false_triples: (N, 3) ids of given false triples, in place of sampled ones, which are none
-            of those that filtered ranks of the split leave out.
+    ``false_triples`` are (N, 3) ids; None samples some by ``seed``, none of them among those that
+    filtered ranks of the split leave out.
     """
     degrees = table["tail_relation"]
     if false_triples is None:
@@ -65,7 +98,8 @@ def labelled_scores(
         heads, relations, tails = queries.heads[found], queries.relations[found], tails[found]
         false_degrees = degrees[found.numpy()]
     else:
-        heads, relations, tails = _both_directions(false_triples, kg.num_relations)
+        queries = queries_of(kg, false_triples)
+        heads, relations, tails = queries.heads, queries.relations, queries.answers
         false_degrees = kg.degrees.tail_relation(tails, relations).numpy()
     scores = score_triples(scorer, heads, relations, tails)
     return LabelledScores(
@@ -98,26 +132,13 @@ def draw_negatives(
         bad = known.contains(queries.heads[todo], queries.relations[todo], entity)
         drawn[todo[~bad]] = entity[~bad]
         todo = todo[bad]
-    for index in todo.tolist():
-        candidates = pool[first[index] : first[index] + size[index]]
-        drawn[index] = _draw_left(queries, known, index, candidates, generator)
+    for index in todo.tolist():  # nearly every entity is a known answer: the others are listed
+        pair = queries.heads[index], queries.relations[index]
+        left = pool[first[index] : first[index] + size[index]]
+        left = left[~known.contains(*pair, left)]
+        if len(left):
+            drawn[index] = left[torch.randint(len(left), (1,), generator=generator)]
     return drawn
-
-
-def _draw_left(
-    queries: EvalQueries,
-    known: TripleIndex,
-    index: int,
-    candidates: Tensor,
-    generator: torch.Generator,
-) -> int:
-    """Nearly every entity is a known answer: list the rest and draw from it."""
-    one = slice(index, index + 1)
-    taken = known.contains(queries.heads[one], queries.relations[one], candidates)
-    left = candidates[~taken]
-    if not len(left):
-        return -1
-    return int(left[torch.randint(len(left), (1,), generator=generator)])
 
 
 def score_triples(
@@ -131,12 +152,3 @@ def score_triples(
             query = scorer.query(heads[part], relations[part])
             scores[part] = scorer.gather(query, tails[part, None])[:, 0].cpu().numpy()
     return scores
-
-
-def _both_directions(triples: Tensor, num_relations: int) -> tuple[Tensor, Tensor, Tensor]:
-    head, relation, tail = triples.unbind(1)
-    return (
-        torch.cat([head, tail]),
-        torch.cat([relation, relation + num_relations]),
-        torch.cat([tail, head]),
-    )

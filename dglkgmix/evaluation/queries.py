@@ -25,7 +25,7 @@ class EvalQueries:
         answers: (Q,) the entities asked for.
         direction: (Q,) 0 where the triple's tail is asked for, 1 where its head is.
         triple: (Q,) row of the triple in its split.
-        kg: the graph whose names describe a query in messages.
+        kg: their graph.
     """
 
     heads: Tensor
@@ -33,20 +33,16 @@ class EvalQueries:
     answers: Tensor
     direction: Tensor
     triple: Tensor
-    kg: KnowledgeGraph | None = None
+    kg: KnowledgeGraph
 
     def __len__(self) -> int:
         return len(self.heads)
 
     def describe(self, index: int) -> str:
         """The query as a person would write it: ``(Berlin, capital of, ?)``."""
-        given, relation = int(self.heads[index]), int(self.relations[index])
-        if self.kg is None:
-            return f"(entity {given}, relation {relation}, ?)"
-        name = self.kg.entities[given]
-        if relation >= self.kg.num_relations:
-            return f"(?, {self.kg.relations[relation - self.kg.num_relations]}, {name})"
-        return f"({name}, {self.kg.relations[relation]}, ?)"
+        kg, relation = self.kg, int(self.relations[index])
+        name, own = kg.entities[int(self.heads[index])], kg.relations[relation % kg.num_relations]
+        return f"({name}, {own}, ?)" if relation < kg.num_relations else f"(?, {own}, {name})"
 
 
 def evaluation_queries(kg: KnowledgeGraph, split: str) -> EvalQueries:

@@ -13,11 +13,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from dglkgmix.errors import DataError
-from dglkgmix.evaluation.queries import DIRECTIONS, EvalQueries
+from dglkgmix.evaluation.candidates import Candidates
+from dglkgmix.evaluation.model_scorer import Scorer
+from dglkgmix.evaluation.queries import DIRECTIONS, EvalQueries, evaluation_queries
+from dglkgmix.evaluation.ranking import BLOCK, Ranks, rank
 from dglkgmix.parquet import read_checked
+from dglkgmix.processes import ALONE, Processes
 
 if TYPE_CHECKING:
-    from dglkgmix.evaluation.ranking import Ranks
     from dglkgmix.kg.graph import KnowledgeGraph
 
 NAMES = ("head", "relation", "tail", "direction")
@@ -92,53 +95,39 @@ class RankTable:
         return RankTable(self.table.take(pa.array(indices, type=pa.int64())))
 
     @classmethod
-    def build(
-        cls,
-        kg: KnowledgeGraph,
-        queries: EvalQueries,
-        ranks: dict[str, np.ndarray[Any, Any]],
-        rule: str,
-    ) -> RankTable:
-        """A table of ``score``, the three ranks, ``candidates`` and ``missed``, (Q,) each.
-
-        NaN is missing. ``rule`` chose the candidates.
-        """
-        asks_head = queries.direction.bool()
-        head = queries.answers.where(asks_head, queries.heads)
-        tail = queries.heads.where(asks_head, queries.answers)
-        relation = queries.relations % kg.num_relations
-        columns: dict[str, pa.Array] = {
-            "head": _names(head, kg.entities),
-            "relation": _names(relation, kg.relations),
-            "tail": _names(tail, kg.entities),
-            "direction": _names(queries.direction, DIRECTIONS),
-        }
-        for name in ("score", *RANKS):
-            columns[name] = pa.array(ranks[name], type=SCHEMA.field(name).type, from_pandas=True)
-        columns["candidates"] = pa.array(ranks["candidates"], type=pa.int64())
-        for name, degrees in _query_degrees(kg, queries).items():
-            columns[name] = pa.array(degrees.numpy(), type=pa.int64())
-        columns["missed"] = pa.array(ranks["missed"])
-        return cls(pa.table(columns, schema=SCHEMA.with_metadata({_RULE: rule.encode()})))
-
-    @classmethod
     def from_ranks(
         cls, kg: KnowledgeGraph, queries: EvalQueries, ranks: Ranks, rule: str = "all"
     ) -> RankTable:
-        """The table of what :func:`dglkgmix.evaluation.ranking.rank` found."""
-        return cls.build(
-            kg,
-            queries,
-            {
-                "score": ranks.score.numpy(),
-                "rank": ranks.rank.numpy(),
-                "rank_optimistic": ranks.optimistic.numpy(),
-                "rank_pessimistic": ranks.pessimistic.numpy(),
-                "candidates": ranks.candidates.numpy(),
-                "missed": ranks.missed.numpy(),
-            },
-            rule,
-        )
+        """The table of what :func:`dglkgmix.evaluation.ranking.rank` found; NaN is missing.
+
+        ``rule`` chose the candidates.
+        """
+        asks_head, degrees = queries.direction.bool(), kg.degrees
+        head = queries.answers.where(asks_head, queries.heads)
+        tail = queries.heads.where(asks_head, queries.answers)
+        names = {
+            "head": (head, kg.entities),
+            "relation": (queries.relations % kg.num_relations, kg.relations),
+            "tail": (tail, kg.entities),
+            "direction": (queries.direction, DIRECTIONS),
+        }
+        numbers = {
+            **vars(ranks),
+            "rank_optimistic": ranks.optimistic,
+            "rank_pessimistic": ranks.pessimistic,
+            "head_in": degrees.in_degree(queries.heads),
+            "head_out": degrees.out_degree(queries.heads),
+            "tail_in": degrees.in_degree(queries.answers),
+            "tail_out": degrees.out_degree(queries.answers),
+            "tail_relation": degrees.tail_relation(queries.answers, queries.relations),
+        }
+        columns = [
+            _names(*names[field.name])
+            if field.name in names
+            else pa.array(numbers[field.name].numpy(), type=field.type, from_pandas=True)
+            for field in SCHEMA
+        ]
+        return cls(pa.table(columns, schema=SCHEMA.with_metadata({_RULE: rule.encode()})))
 
     def to_bytes(self) -> bytes:
         """The Parquet file."""
@@ -169,12 +158,28 @@ def _names(ids: Any, names: Any) -> pa.DictionaryArray:
     return pa.DictionaryArray.from_arrays(pa.array(codes, type=pa.int32()), values)
 
 
-def _query_degrees(kg: KnowledgeGraph, queries: EvalQueries) -> dict[str, Any]:
-    degrees = kg.degrees
-    return {
-        "head_in": degrees.in_degree(queries.heads),
-        "head_out": degrees.out_degree(queries.heads),
-        "tail_in": degrees.in_degree(queries.answers),
-        "tail_out": degrees.out_degree(queries.answers),
-        "tail_relation": degrees.tail_relation(queries.answers, queries.relations),
-    }
+def rank_split(
+    scorer: Scorer,
+    kg: KnowledgeGraph,
+    split: str,
+    block: int | None = None,
+    *,
+    candidates: Candidates | None = None,
+    processes: Processes = ALONE,
+) -> RankTable:
+    """The rank table of ``split`` under ``scorer``.
+
+    Filtered as :meth:`~dglkgmix.kg.graph.KnowledgeGraph.filter_index` says, both directions.
+    ``candidates`` None are the default of :meth:`~dglkgmix.evaluation.candidates.Candidates.of`.
+    At most ``block`` scores are held at once; None is :data:`~dglkgmix.evaluation.ranking.BLOCK`.
+    Of several ``processes`` each ranks a part, and all get the whole table.
+
+    Raises:
+        NumericError: a score is not finite.
+        ConfigError: ``block`` is below 1.
+    """
+    queries = evaluation_queries(kg, split)
+    held = BLOCK if block is None else block
+    known, among = kg.filter_index(split), candidates or Candidates.of(kg)
+    found = rank(scorer, queries, known, block=held, candidates=among, processes=processes)
+    return RankTable.from_ranks(kg, queries, found, among.rule)

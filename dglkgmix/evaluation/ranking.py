@@ -17,10 +17,8 @@ from torch import Tensor
 
 from dglkgmix.errors import ConfigError, NumericError
 from dglkgmix.evaluation.candidates import Candidates
-from dglkgmix.evaluation.grouping import Pairs
-from dglkgmix.evaluation.known_answers import KnownAnswers
+from dglkgmix.evaluation.model_scorer import Scorer
 from dglkgmix.evaluation.queries import EvalQueries
-from dglkgmix.evaluation.scorer import Scorer
 from dglkgmix.processes import ALONE, Processes
 
 if TYPE_CHECKING:
@@ -69,7 +67,7 @@ def rank(
     """Rank the answer of each query among the entities that are not known answers themselves.
 
     Neither ``block`` nor the number of processes changes a rank, where the scorer keeps what
-    :class:`~dglkgmix.evaluation.scorer.Scorer` asks of it.
+    :class:`~dglkgmix.evaluation.model_scorer.Scorer` asks of it.
 
     Args:
         scorer: the model.
@@ -86,13 +84,72 @@ def rank(
     """
     if block < 1:
         raise ConfigError(f"block must be at least 1, not {block}: it is the scores held at once")
-    with torch.no_grad():
-        found = candidates or Candidates.all(scorer.num_entities, known.num_relations)
-        return _Counter(scorer, queries, known, block, found).ranks(processes)
+    among = candidates or Candidates.all(scorer.num_entities, known.num_relations)
+    counts = _Counts(scorer, queries, known, block, among)
+    with torch.no_grad(), processes.together():
+        for run in islice(_Pairs.of(queries).blocks(RUN), processes.index, None, processes.size):
+            counts.add(run)
+    processes.add_up(counts.score, counts.above, counts.at_least)
+    asked = queries.heads, queries.relations, queries.answers
+    left, missed = among.left(known, *asked)
+    # Known answers were taken off with the answer among them, where it is known; it stays.
+    own = known.contains(*asked).long()
+    optimistic = torch.where(missed, left, 1 + counts.above)
+    pessimistic = torch.where(missed, left, counts.at_least + own)
+    realistic = (optimistic + pessimistic).double() / 2
+    return Ranks(counts.score, realistic, optimistic, pessimistic, left, missed)
 
 
-class _Counter:
-    """Counts, for each query, the entities above and at least at the answer's score."""
+@dataclass(frozen=True)
+class _Pairs:
+    """Some of the distinct (head, relation) pairs, those with most answers first; U of them.
+
+    ``order[starts[u] : starts[u] + counts[u]]`` are the queries of pair u. As numbers of answers
+    descend, the pairs with more than j answers are a prefix.
+    """
+
+    heads: Tensor
+    relations: Tensor
+    counts: Tensor
+    starts: Tensor
+    order: Tensor
+
+    @classmethod
+    def of(cls, queries: EvalQueries) -> _Pairs:
+        stride = int(queries.heads.max()) + 1 if len(queries) else 1
+        keys, inverse, counts = torch.unique(
+            queries.relations * stride + queries.heads, return_inverse=True, return_counts=True
+        )
+        by_count = torch.argsort(counts, descending=True, stable=True)
+        counts, keys = counts[by_count], keys[by_count]
+        order = torch.argsort(torch.argsort(by_count)[inverse], stable=True)
+        return cls(keys % stride, keys // stride, counts, counts.cumsum(0) - counts, order)
+
+    def blocks(self, rows: int) -> Iterator[_Pairs]:
+        """Runs of at most ``rows`` pairs."""
+        for first in range(0, len(self.heads), rows):
+            s = slice(first, first + rows)
+            own = self.heads[s], self.relations[s], self.counts[s], self.starts[s]
+            yield _Pairs(*own, order=self.order)
+
+    @property
+    def queries(self) -> Tensor:
+        """(Q,) every query of these pairs, pair by pair; Q = Σ counts."""
+        return self.order[int(self.starts[0]) : int(self.starts[-1] + self.counts[-1])]
+
+    @property
+    def rows(self) -> Tensor:
+        """(Q,) the pair of each of :attr:`queries`."""
+        return torch.repeat_interleave(self.counts)
+
+    def rounds(self) -> Iterator[Tensor]:
+        """The j-th query of each pair that has one, for j = 0, 1, …: (n,), of the first n pairs."""
+        for j in range(int(self.counts[0])):
+            yield self.order[self.starts[: int((self.counts > j).sum())] + j]
+
+
+class _Counts:
+    """Of each query: the answer's score, and how many candidates score above or at least that."""
 
     def __init__(
         self,
@@ -108,101 +165,69 @@ class _Counter:
         self.rows = block // self.width
         self.score = torch.zeros(len(queries), dtype=torch.float32)
         self.above, self.at_least = torch.zeros((2, len(queries)), dtype=torch.long)
-        self.verdict: Tensor | None = None
+        # Where comparisons go. In float32: its sums are the fastest.
+        self.verdict = torch.empty(0)
 
-    def ranks(self, processes: Processes) -> Ranks:
-        runs = Pairs.group(self.queries).blocks(RUN)
-        with processes.together():
-            for run in islice(runs, processes.index, None, processes.size):
-                query = self.scorer.query(run.heads, run.relations)
-                rows = zip(run.blocks(self.rows), torch.split(query, self.rows), strict=True)
-                for block, part in rows:
-                    self._count(block, part)
-        processes.add_up(self.score, self.above, self.at_least)
-        q = self.queries
-        left, missed = self.candidates.left(self.known, q.heads, q.relations, q.answers)
-        # Known answers were taken off with the answer among them, where it is known; it stays.
-        own = self.known.contains(q.heads, q.relations, q.answers).long()
-        optimistic = torch.where(missed, left, 1 + self.above)
-        pessimistic = torch.where(missed, left, self.at_least + own)
-        return Ranks(
-            score=self.score,
-            rank=(optimistic + pessimistic).double() / 2,
-            optimistic=optimistic,
-            pessimistic=pessimistic,
-            candidates=left,
-            missed=missed,
-        )
+    def add(self, run: _Pairs) -> None:
+        """Count for the queries of some pairs: first their answers' scores are read, then all."""
+        query = self.scorer.query(run.heads, run.relations)
+        starts = range(0, self.scorer.num_entities, self.width)
+        for pairs, part in zip(run.blocks(self.rows), torch.split(query, self.rows), strict=True):
+            asked = pairs.queries
+            for start in starts:
+                scores = self._scores(pairs, part, start)
+                answers = self.queries.answers[asked] - start
+                inside = (answers >= 0) & (answers < scores.shape[1])
+                at = pairs.rows[inside].to(scores.device), answers[inside].to(scores.device)
+                self.score[asked[inside]] = scores[at].cpu()
+            known = self.known.tails_of(pairs.heads, pairs.relations)
+            for start in starts:
+                if len(starts) > 1:  # the only slice is at hand
+                    scores = self._scores(pairs, part, start)
+                if not self.candidates.everything:  # others never count
+                    mask = self.candidates.mask(pairs.relations, start, start + scores.shape[1])
+                    scores = scores.masked_fill(~mask.to(scores.device), -torch.inf)
+                self._compare(pairs, scores)
+                self._take_off_known(pairs, scores, known[0], known[1] - start)
 
-    def _count(self, pairs: Pairs, query: Tensor) -> None:
-        slices = _Slices(self, pairs, query)
-        asked = pairs.queries
-        for start, scores in slices:
-            self._read_answers(asked, pairs.rows, start, scores)
-        known = KnownAnswers(self.known, pairs)
-        target = self.score[asked]
-        for start, scores in slices:
-            among = self._among_candidates(pairs, start, scores)
-            self._compare(pairs, among)
-            above, at_least = known.count(among, start, target)
-            self.above[asked] -= above
-            self.at_least[asked] -= at_least
+    def _scores(self, pairs: _Pairs, query: Tensor, start: int) -> Tensor:
+        stop = min(start + self.width, self.scorer.num_entities)
+        scores = self.scorer.scores(query, start, stop).float()
+        # One sum a row is far cheaper than a look at each score; finite scores may overflow it.
+        if not bool(torch.isfinite(scores.sum(1)).all()):
+            _refuse_infinite(scores, pairs, self.queries)
+        return scores
 
-    def _among_candidates(self, pairs: Pairs, start: int, scores: Tensor) -> Tensor:
-        """The scores of a slice, −inf for entities that are no candidates: these never count."""
-        if self.candidates.everything:
-            return scores
-        mask = self.candidates.mask(pairs.relations, start, start + scores.shape[1])
-        return scores.masked_fill(~mask.to(scores.device), -torch.inf)
-
-    def _read_answers(self, asked: Tensor, rows: Tensor, start: int, scores: Tensor) -> None:
-        answers = self.queries.answers[asked]
-        inside = (answers >= start) & (answers < start + scores.shape[1])
-        at = rows[inside].to(scores.device), (answers[inside] - start).to(scores.device)
-        self.score[asked[inside]] = scores[at].cpu()
-
-    def _compare(self, pairs: Pairs, scores: Tensor) -> None:
+    def _compare(self, pairs: _Pairs, scores: Tensor) -> None:
         """Count against one answer of each row at a time, so that no score is copied."""
+        if not len(self.verdict):
+            self.verdict = torch.empty_like(scores)
         for asked in pairs.rounds():
             target = self.score[asked].to(scores.device)[:, None]
-            part, verdict = scores[: len(asked)], self._verdict(scores)[: len(asked)]
+            part, verdict = scores[: len(asked)], self.verdict[: len(asked), : scores.shape[1]]
             torch.gt(part, target, out=verdict)
             self.above[asked] += verdict.sum(1).long().cpu()
             torch.ge(part, target, out=verdict)
             self.at_least[asked] += verdict.sum(1).long().cpu()
 
-    def _verdict(self, scores: Tensor) -> Tensor:
-        """A buffer for comparisons, of the scores' shape. In float32: its sums are the fastest."""
-        if self.verdict is None:
-            self.verdict = torch.empty_like(scores)
-        return self.verdict[: scores.shape[0], : scores.shape[1]]
+    def _take_off_known(self, pairs: _Pairs, scores: Tensor, rows: Tensor, places: Tensor) -> None:
+        """Take off the known answers at (rows, places) where the slice holds them, own ones, too.
+
+        Scores are numbered in their order, so that a row and a number make a key: each query finds
+        its place among the sorted keys.
+        """
+        inside = (places >= 0) & (places < scores.shape[1])
+        rows, places, asked = rows[inside], places[inside], pairs.queries
+        values = scores[rows.to(scores.device), places.to(scores.device)].cpu()
+        numbers = torch.unique(torch.cat([values, self.score[asked]]), return_inverse=True)[1]
+        number, bar = numbers.split([len(values), len(asked)])
+        keys, bars = (rows * len(numbers) + number).sort().values, pairs.rows * len(numbers) + bar
+        end = torch.searchsorted(keys, (pairs.rows + 1) * len(numbers))
+        self.above[asked] -= end - torch.searchsorted(keys, bars, right=True)
+        self.at_least[asked] -= end - torch.searchsorted(keys, bars)
 
 
-class _Slices:
-    """Scores of a block of queries, entity slice by entity slice; kept where one slice is all."""
-
-    def __init__(self, counter: _Counter, pairs: Pairs, query: Tensor) -> None:
-        self.counter, self.pairs, self.query = counter, pairs, query
-        self.whole: Tensor | None = None
-
-    def __iter__(self) -> Iterator[tuple[int, Tensor]]:
-        total, width = self.counter.scorer.num_entities, self.counter.width
-        for start in range(0, total, width):
-            scores = self.whole if self.whole is not None else self._scores(start, start + width)
-            if width == total:
-                self.whole = scores
-            yield start, scores
-
-    def _scores(self, start: int, stop: int) -> Tensor:
-        stop = min(stop, self.counter.scorer.num_entities)
-        scores = self.counter.scorer.scores(self.query, start, stop).float()
-        # One sum a row is far cheaper than a look at each score; finite scores may overflow it.
-        if not bool(torch.isfinite(scores.sum(1)).all()):
-            _refuse_infinite(scores, self.pairs, self.counter.queries)
-        return scores
-
-
-def _refuse_infinite(scores: Tensor, pairs: Pairs, queries: EvalQueries) -> None:
+def _refuse_infinite(scores: Tensor, pairs: _Pairs, queries: EvalQueries) -> None:
     bad = ~torch.isfinite(scores)
     if not bool(bad.any()):
         return

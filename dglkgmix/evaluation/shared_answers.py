@@ -6,7 +6,6 @@ among the facts of one relation.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -15,6 +14,7 @@ import numpy as np
 from dglkgmix.kg.index import TripleIndex
 
 Array = np.ndarray[Any, Any]
+_Facts = tuple[Array, Array, Any, Any, Array, Array]
 # Entities with more facts by a relation count for no pair: most entities share them, and the pairs
 # that they make are as many as the square of their facts.
 HUB = 500
@@ -51,22 +51,21 @@ class SharedAnswers:
         """
         found = np.zeros((*entities.shape, 2))
         for relation in np.unique(relations):
-            laid = self._facts(int(relation))
-            if not len(laid.heads):
+            own_heads, own_tails, facts, back, of_head, of_tail = self._facts(int(relation))
+            if not len(own_heads):
                 continue
-            facts, back = laid.facts, laid.back
-            few_heads, few_tails = laid.of_head <= HUB, laid.of_tail <= HUB
+            few_heads, few_tails = of_head <= HUB, of_tail <= HUB
             asked = np.flatnonzero(relations == relation)
-            rows, known = _places(laid.heads, heads[asked])
+            rows, known = _places(own_heads, heads[asked])
             asked, rows = asked[known], rows[known]
             for start in range(0, len(asked), _BLOCK):
                 block = asked[start : start + _BLOCK]
                 own = facts[rows[start : start + _BLOCK]]
                 answers = np.unique(own.indices)
                 both = back[answers][:, few_heads] @ facts[few_heads]
-                shares = both.multiply(1 / (1 + laid.of_tail[answers])[:, None]).power(POWER)
-                alike = (own[:, few_tails] @ back[few_tails]).multiply(1 / (1 + laid.of_head))
-                columns, present = _places(laid.tails, entities[block])
+                shares = both.multiply(1 / (1 + of_tail[answers])[:, None]).power(POWER)
+                alike = (own[:, few_tails] @ back[few_tails]).multiply(1 / (1 + of_head))
+                columns, present = _places(own_tails, entities[block])
                 row, place = present.nonzero()
                 if not len(row):
                     continue
@@ -77,6 +76,9 @@ class SharedAnswers:
         return found
 
     def _facts(self, relation: int) -> _Facts:
+        """Of one relation: the ids of its H heads and T tails, ascending; its facts as sparse ones,
+        (H, T) and transposed; numbers of facts, (H,) of heads and (T,) of tails.
+        """
         from scipy import sparse
 
         if relation not in self._made:
@@ -86,27 +88,9 @@ class SharedAnswers:
             ones = np.ones(len(at), dtype=np.float32)
             facts = sparse.csr_matrix((ones, (rows, columns)), (len(heads), len(tails)))
             back = facts.T.tocsr()
-            counts = (part.getnnz(1).astype(np.float32) for part in (facts, back))
-            self._made[relation] = _Facts(heads, tails, facts, back, *counts)
+            of_head, of_tail = (part.getnnz(1).astype(np.float32) for part in (facts, back))
+            self._made[relation] = heads, tails, facts, back, of_head, of_tail
         return self._made[relation]
-
-
-@dataclass(frozen=True)
-class _Facts:
-    """The facts of one relation, H heads and T tails.
-
-    Attributes:
-        heads, tails: (H,) and (T,) ids, ascending.
-        facts, back: sparse (H, T) ones, and transposed.
-        of_head, of_tail: (H,) and (T,) numbers of facts.
-    """
-
-    heads: Array
-    tails: Array
-    facts: Any
-    back: Any
-    of_head: Array
-    of_tail: Array
 
 
 def _places(ids: Array, wanted: Array) -> tuple[Array, Array]:

@@ -11,8 +11,8 @@ from torch import Tensor
 
 from dglkgmix.errors import NumericError
 from dglkgmix.evaluation.candidates import Candidates
+from dglkgmix.evaluation.model_scorer import Scorer
 from dglkgmix.evaluation.ranking import BLOCK, RUN
-from dglkgmix.evaluation.scorer import Scorer
 from dglkgmix.evaluation.shared_answers import shared_answers
 
 if TYPE_CHECKING:

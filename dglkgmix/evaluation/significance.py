@@ -1,4 +1,7 @@
-"""Is one model better than another? Paired tests and intervals over test triples (method)."""
+"""Is one model better than another? Paired tests and intervals over test triples (method).
+
+Rank tables of several runs are first brought into one order, query by query.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +10,12 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
-from dglkgmix.evaluation.alignment import align, triples
+from dglkgmix.errors import DataError
 from dglkgmix.evaluation.metrics import METRICS, bin_of, per_query
-from dglkgmix.evaluation.rank_table import RankTable
+from dglkgmix.evaluation.rank_table import DEGREES, NAMES, RankTable
 
 if TYPE_CHECKING:
     from dglkgmix.kg.degrees import DegreeBins
@@ -45,14 +50,50 @@ def compare(
     Raises:
         DataError: the tables come from different data.
     """
-    names = [labels[0]] * len(a) + [labels[1]] * len(b)
-    aligned = align([*a, *b], names)
+    aligned = align([*a, *b], [labels[0]] * len(a) + [labels[1]] * len(b))
     values = [per_query(table) for table in aligned]
-    pair = _Pair(values[: len(a)], values[len(a) :], triples(aligned[0]), seed)
-    groups = bin_of(aligned[0], bins)
-    by_bin = {name: pair.test(groups == i) for i, name in enumerate(bins.names)}
-    _correct(by_bin)
-    return {"overall": pair.test(np.ones(len(groups), dtype=bool)), "bins": by_bin}
+    names = tested()
+    seeds = np.array([[of_seed[name] for name in names] for of_seed in values])
+    unit, groups = triples(aligned[0]), bin_of(aligned[0], bins)
+
+    def test(mask: Array) -> dict[str, dict[str, Any]]:
+        return _test(names, np.split(seeds, [len(a)]), unit, mask, seed)
+
+    by_bin = {name: test(groups == i) for i, name in enumerate(bins.names)}
+    for metric in names:
+        known = [f[metric] for f in by_bin.values() if f[metric]["p_value"] is not None]
+        for found, p_value in zip(known, holm([f["p_value"] for f in known]), strict=True):
+            found["p_value"] = p_value
+    return {"overall": test(np.ones(len(groups), dtype=bool)), "bins": by_bin}
+
+
+def _test(
+    names: Sequence[str], pair: Sequence[Array], unit: Array, mask: Array, seed: int
+) -> dict[str, dict[str, Any]]:
+    """Each metric on the queries of a mask; the two of ``pair`` are (seeds, metrics, Q)."""
+    (a, b), queries = pair, int(mask.sum())
+    if not queries:
+        empty = ("a", "b", "difference", "ci_low", "ci_high", "p_value", "a_sd", "b_sd")
+        return {name: dict.fromkeys(empty) | {"queries": 0, "triples": 0} for name in names}
+    first, counts = _unit_sums(a.mean(0), unit, mask)
+    second, _ = _unit_sums(b.mean(0), unit, mask)
+    intervals = bootstrap(second - first, counts, seed)
+    own_a, own_b = a[:, :, mask].mean(2), b[:, :, mask].mean(2)
+    return {
+        name: {
+            "a": float(own_a[:, i].mean()),
+            "b": float(own_b[:, i].mean()),
+            "difference": float((second[i] - first[i]).sum() / counts.sum()),
+            "ci_low": float(intervals[i, 0]),
+            "ci_high": float(intervals[i, 1]),
+            "p_value": paired_t_test(first[i] / counts, second[i] / counts),
+            "queries": queries,
+            "triples": len(counts),
+            "a_sd": float(own_a[:, i].std(ddof=1)) if len(a) > 1 else None,
+            "b_sd": float(own_b[:, i].std(ddof=1)) if len(b) > 1 else None,
+        }
+        for i, name in enumerate(names)
+    }
 
 
 def tested() -> list[str]:
@@ -76,42 +117,11 @@ def mrr_intervals(
     return found
 
 
-class _Pair:
-    """Two settings on the same queries. ``values`` of a seed: (Q,) of each metric."""
-
-    def __init__(
-        self, a: Sequence[dict[str, Array]], b: Sequence[dict[str, Array]], unit: Array, seed: int
-    ) -> None:
-        self.metrics = tested()
-        self.a = np.array([[seed_[m] for m in self.metrics] for seed_ in a])  # (seeds, metrics, Q)
-        self.b = np.array([[seed_[m] for m in self.metrics] for seed_ in b])
-        self.unit, self.seed = unit, seed
-
-    def test(self, mask: Array) -> dict[str, dict[str, Any]]:
-        """Every metric on the queries of a mask."""
-        queries = int(mask.sum())
-        if not queries:
-            empty = ("a", "b", "difference", "ci_low", "ci_high", "p_value", "a_sd", "b_sd")
-            return {m: dict.fromkeys(empty) | {"queries": 0, "triples": 0} for m in self.metrics}
-        first, counts = _unit_sums(self.a.mean(0), self.unit, mask)
-        second, _ = _unit_sums(self.b.mean(0), self.unit, mask)
-        intervals = bootstrap(second - first, counts, self.seed)
-        seeds_a, seeds_b = self.a[:, :, mask].mean(2), self.b[:, :, mask].mean(2)
-        return {
-            metric: {
-                "a": float(seeds_a[:, i].mean()),
-                "b": float(seeds_b[:, i].mean()),
-                "difference": float((second[i] - first[i]).sum() / counts.sum()),
-                "ci_low": float(intervals[i, 0]),
-                "ci_high": float(intervals[i, 1]),
-                "p_value": paired_t_test(first[i] / counts, second[i] / counts),
-                "queries": queries,
-                "triples": len(counts),
-                "a_sd": _spread(seeds_a[:, i]),
-                "b_sd": _spread(seeds_b[:, i]),
-            }
-            for i, metric in enumerate(self.metrics)
-        }
+def _unit_sums(values: Array, unit: Array, mask: Array) -> tuple[Array, Array]:
+    """Sums (K, N) of (K, Q) values over the N units with queries in the mask, and their counts."""
+    used, place = np.unique(unit[mask], return_inverse=True)
+    sums = [np.bincount(place, weights=row[mask], minlength=len(used)) for row in values]
+    return np.array(sums), np.bincount(place, minlength=len(used))
 
 
 def paired_t_test(a: Array, b: Array) -> float | None:
@@ -134,13 +144,8 @@ def bootstrap(sums: Array, counts: Array, seed: int) -> Array:
     All quantities share the draws and a matrix product sums them: four times as fast as
     ``scipy.stats.bootstrap`` (three metrics, 20,000 units).
 
-    Args:
-        sums: (K, N) sums of K quantities in N units.
-        counts: (N,) queries in each unit, all above 0.
-        seed: of the 2,000 resamples.
-
-    Returns:
-        (K, 2) lower and upper ends, 95 %.
+    ``sums`` (K, N) are of K quantities in N units, ``counts`` (N,) the queries of each unit, all
+    above 0. Returns (K, 2) lower and upper ends, 95 %, of 2,000 resamples.
     """
     generator, units = np.random.default_rng(seed), len(counts)
     columns = np.concatenate([sums, counts[None]]).T  # (N, K + 1)
@@ -158,28 +163,69 @@ def bootstrap(sums: Array, counts: Array, seed: int) -> Array:
 
 def holm(p_values: Sequence[float]) -> list[float]:
     """Holm's step-down correction, in the order given."""
-    order = np.argsort(p_values, kind="stable")
-    corrected, largest = [0.0] * len(p_values), 0.0
-    for step, index in enumerate(order.tolist()):
-        largest = max(largest, min(1.0, (len(p_values) - step) * p_values[index]))
-        corrected[index] = largest
-    return corrected
+    order, corrected = np.argsort(p_values), np.empty(len(p_values))
+    left = len(p_values) - np.arange(len(p_values))
+    corrected[order] = np.maximum.accumulate(left * np.asarray(p_values)[order]).clip(max=1)
+    found: list[float] = corrected.tolist()
+    return found
 
 
-def _unit_sums(values: Array, unit: Array, mask: Array) -> tuple[Array, Array]:
-    """Sums (K, N) of (K, Q) values over the N units with queries in the mask, and their counts."""
-    used, place = np.unique(unit[mask], return_inverse=True)
-    sums = [np.bincount(place, weights=row[mask], minlength=len(used)) for row in values]
-    return np.array(sums), np.bincount(place, minlength=len(used))
+def align(tables: Sequence[RankTable], labels: Sequence[str] | None = None) -> list[RankTable]:
+    """The tables sorted by (head, relation, tail, direction), row for row the same query.
+
+    Raises:
+        DataError: the runs rank different queries, or their degrees or filters differ: they come
+            from different data; or their candidates were chosen by different rules.
+    """
+    labels = labels or [f"run {i + 1}" for i in range(len(tables))]
+    aligned = []
+    for table in tables:
+        names = pa.table({name: table.names(name).cast(pa.string()) for name in NAMES})
+        order = pc.sort_indices(names, [(name, "ascending") for name in NAMES])
+        aligned.append(table.select(order.to_numpy()))
+    for other, label in zip(aligned[1:], labels[1:], strict=True):
+        _check(aligned[0], other, f"{labels[0]} and {label}")
+    return aligned
 
 
-def _correct(by_bin: dict[str, dict[str, dict[str, Any]]]) -> None:
-    for metric in tested():
-        known = [f[metric] for f in by_bin.values() if f[metric]["p_value"] is not None]
-        corrected = holm([found["p_value"] for found in known])
-        for found, p_value in zip(known, corrected, strict=True):
-            found["p_value"] = p_value
+def triples(table: RankTable) -> Array:
+    """(Q,) int64: the triple of each query, 0 … T − 1; both its queries share one."""
+    return table.codes(("head", "relation", "tail"))
 
 
-def _spread(values: Array) -> float | None:
-    return float(values.std(ddof=1)) if len(values) > 1 else None
+def _check(first: RankTable, other: RankTable, both: str) -> None:
+    """Refuse tables, sorted alike, whose rows are not the same queries of the same data."""
+    rules = first.rule, other.rule
+    if None not in rules and rules[0] != rules[1]:
+        raise DataError(
+            f"{both} were ranked among different candidates, {rules[0]!r} and {rules[1]!r}: "
+            "evaluate both with the same --candidates"
+        )
+    if len(first) != len(other):
+        raise DataError(
+            f"{both} were evaluated on different data: {len(first):,} and {len(other):,} queries"
+        )
+    for column in (*NAMES, "candidates", *DEGREES):
+        values = [table.table.column(column).to_numpy() for table in (first, other)]
+        different = np.flatnonzero(values[0] != values[1])
+        if not len(different):
+            continue
+        row = int(different[0])
+        if column in NAMES:  # sorted, so that the lesser of two is in one table alone
+            query, place = min((_query(other, row), "second"), (_query(first, row), "first"))
+            raise DataError(
+                f"{both} were evaluated on different data: they do not rank the same queries "
+                f"({_described(query)} is one of the {place} only)"
+            )
+        raise DataError(
+            f"{both} come from different data: {column} of {_described(_query(first, row))} is "
+            f"{values[0][row]} and {values[1][row]}"
+        )
+
+
+def _query(table: RankTable, row: int) -> tuple[str, ...]:
+    return tuple(table.table.column(name)[row].as_py() for name in NAMES)
+
+
+def _described(query: tuple[str, ...]) -> str:
+    return f"({', '.join(query[:3])}), {query[3]} asked for"

@@ -12,9 +12,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from dglkgmix.evaluation.model_scorer import Scorer
 from dglkgmix.evaluation.negatives import draw_negatives, score_triples
 from dglkgmix.evaluation.queries import evaluation_queries
-from dglkgmix.evaluation.scorer import Scorer
 from dglkgmix.evaluation.shortlist import Array
 
 if TYPE_CHECKING:
@@ -32,14 +32,8 @@ def classify_triples(
 ) -> dict[str, Any] | None:
     """How well the triples of ``split`` and false ones are told apart.
 
-    Args:
-        scorer: the model.
-        kg: its graph.
-        split: ``valid`` or ``test``: the true triples.
-        false: (N, 3) ids of false triples to tell from them.
-        valid_false: (N, 3) ids of false triples for the thresholds; None draws one for each
-            validation triple, with another head or tail.
-        seed: of these.
+    ``false`` are (N, 3) ids of the false triples, ``valid_false`` of those for the thresholds; None
+    draws one for each validation triple by ``seed``, with another head or tail.
 
     Returns:
         ``accuracy``, ``roc_auc`` and ``average_precision``, the number of ``true`` and ``false``

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from dglkgmix.models.link_predictor import LinkPredictor
 
 Floats = np.ndarray[Any, np.dtype[np.float32]]
+Labels = dict[str, Sequence[Any]]
+Files = dict[str, Content]
 # Reads back as the same float32.
 _DIGITS = "%.9g"
 
@@ -72,35 +74,36 @@ def export_vectors(
         raise ConfigError(f"format must be one of {', '.join(FORMATS)}, not {form!r}")
     with evaluating(model), torch.no_grad():
         vectors = model.encode()
-    bias = None if model.bias is None else _array(model.bias)
-    if bias is not None:
+    entities: Labels = {"name": list(kg.entities)}
+    if model.bias is not None:
+        bias = _array(model.bias)
         _refuse_infinite(bias[:, None], kg.entities)
-    entities: dict[str, Sequence[Any]] = {"name": list(kg.entities)}
-    if bias is not None:
         entities["bias"] = list(bias)
-    relations: dict[str, Sequence[Any]] = {
+    relations: Labels = {
         "name": [*kg.relations, *kg.relations],
         "reciprocal": [i >= kg.num_relations for i in range(kg.num_query_relations)],
     }
+    own, theirs, degrees = _array(vectors.entities), _array(vectors.relations), kg.degrees
     tables = [
-        _Table("entities", kg.entities, entities, _array(vectors.entities)),
-        _Table("relations", kg.relations, relations, _array(vectors.relations)),
+        _Table("entities", kg.entities, entities, own, degrees.of_entities),
+        _Table("relations", kg.relations, relations, theirs, degrees.of_relations),
     ]
     for table in tables:
         _refuse_infinite(table.vectors, table.vocabulary)
-    files = FORMATS[form](tables, kg)
-    out = path_of(folder)
-    return write_folder({out / name: data for name, data in files.items()}, overwrite=overwrite)
+    folder = path_of(folder)
+    files = {folder / name: data for table in tables for name, data in FORMATS[form](table).items()}
+    return write_folder(files, overwrite=overwrite)
 
 
 @dataclass(frozen=True)
 class _Table:
-    """Vectors (N, D) with N labels each; ``stem`` begins the names of their files."""
+    """Vectors (N, D) with N labels and degrees each; ``stem`` begins the names of their files."""
 
     stem: str
     vocabulary: Vocabulary
-    labels: dict[str, Sequence[Any]]
+    labels: Labels
     vectors: Floats
+    degrees: Tensor
 
 
 def _refuse_infinite(vectors: Floats, names: Vocabulary) -> None:
@@ -118,78 +121,64 @@ def _array(tensor: Tensor) -> Floats:
     return np.ascontiguousarray(tensor.detach().float().cpu().numpy())
 
 
-def _parquet_files(tables: Sequence[_Table], kg: KnowledgeGraph) -> dict[str, Content]:
-    files: dict[str, Content] = {}
-    for table in tables:
-        columns = {name: pa.array(values) for name, values in table.labels.items()}
-        flat, size = pa.array(table.vectors.ravel()), table.vectors.shape[1]
-        columns["vector"] = pa.FixedSizeListArray.from_arrays(flat, size)
-        sink = io.BytesIO()
-        pq.write_table(pa.table(columns), sink)
-        files[f"{table.stem}.parquet"] = sink.getvalue()
-    return files
+def _parquet(table: _Table) -> Files:
+    columns = {name: pa.array(values) for name, values in table.labels.items()}
+    flat, size = pa.array(table.vectors.ravel()), table.vectors.shape[1]
+    columns["vector"] = pa.FixedSizeListArray.from_arrays(flat, size)
+    sink = io.BytesIO()
+    pq.write_table(pa.table(columns), sink)
+    return {f"{table.stem}.parquet": sink.getvalue()}
 
 
-def _numpy_files(tables: Sequence[_Table], kg: KnowledgeGraph) -> dict[str, Content]:
-    files: dict[str, Content] = {}
-    arrays = {table.stem: table.vectors for table in tables}
-    if "bias" in tables[0].labels:
-        arrays["bias"] = np.array(tables[0].labels["bias"], np.float32)
+def _numpy(table: _Table) -> Files:
+    files: Files = {
+        f"{table.stem}.json": json.dumps([*table.vocabulary], ensure_ascii=False).encode()
+    }
+    arrays = {table.stem: table.vectors}
+    if "bias" in table.labels:
+        arrays["bias"] = np.array(table.labels["bias"], np.float32)
     for name, array in arrays.items():
         sink = io.BytesIO()
         np.save(sink, array, allow_pickle=False)
         files[f"{name}.npy"] = sink.getvalue()
-    for table in tables:
-        names = json.dumps(list(table.vocabulary), ensure_ascii=False)
-        files[f"{table.stem}.json"] = names.encode()
     return files
 
 
-def _csv_files(tables: Sequence[_Table], kg: KnowledgeGraph) -> dict[str, Content]:
-    return {f"{table.stem}.csv": text_lines(csv_lines(_rows(table))) for table in tables}
+def _csv(table: _Table) -> Files:
+    def rows() -> Iterator[Sequence[Any]]:
+        yield [*table.labels, *(f"v{i}" for i in range(table.vectors.shape[1]))]
+        labels = zip(*table.labels.values(), strict=True)
+        for row, numbers in zip(labels, table.vectors, strict=True):
+            yield [safe_in_spreadsheets(row[0]), *row[1:], *(_DIGITS % x for x in numbers.tolist())]
+
+    return {f"{table.stem}.csv": text_lines(csv_lines(rows()))}
 
 
-def _rows(table: _Table) -> Iterator[Sequence[Any]]:
-    yield [*table.labels, *(f"v{i}" for i in range(table.vectors.shape[1]))]
-    labels = zip(*table.labels.values(), strict=True)
-    for row, numbers in zip(labels, table.vectors, strict=True):
-        yield [safe_in_spreadsheets(row[0]), *row[1:], *(_DIGITS % x for x in numbers.tolist())]
+def _word2vec(table: _Table) -> Files:
+    names = [re.sub(r"[\s%]", lambda found: quote(found[0]), name) for name in table.vocabulary]
+    files: Files = {}
+    parts = np.split(table.vectors, len(table.vectors) // max(1, len(names)))
+    for stem, vectors in zip((table.stem, "reciprocals"), parts, strict=False):
+        lines = zip(names, _number_lines(vectors, " "), strict=True)
+        head = f"{len(vectors)} {vectors.shape[1]}"
+        files[f"{stem}.txt"] = _lines([head], (f"{name} {numbers}" for name, numbers in lines))
+    return files
 
 
-def _word2vec_files(tables: Sequence[_Table], kg: KnowledgeGraph) -> dict[str, Content]:
-    entities, relations = (table.vectors for table in tables)
-    half = kg.num_relations
+def _projector(table: _Table) -> Files:
+    table.vocabulary.check_tsv("export to Parquet")
+    bins = DegreeBins()
+    labels = {name: values for name, values in table.labels.items() if name != "bias"}
+    labels["degree"] = table.degrees.tolist()
+    labels["bin"] = [bins.names[i] for i in bins.assign(table.degrees).tolist()]
+    rows = ("\t".join(map(str, row)) for row in zip(*labels.values(), strict=True))
     return {
-        "entities.txt": _word2vec(kg.entities, entities),
-        "relations.txt": _word2vec(kg.relations, relations[:half]),
-        "reciprocals.txt": _word2vec(kg.relations, relations[half:]),
+        f"{table.stem}_vectors.tsv": _lines(_number_lines(table.vectors, "\t")),
+        f"{table.stem}_metadata.tsv": _lines(["\t".join(labels)], rows),
     }
 
 
-def _word2vec(names: Vocabulary, vectors: Floats) -> Content:
-    escaped = (re.sub(r"[\s%]", lambda found: quote(found[0]), name) for name in names)
-    lines = zip(escaped, _number_lines(vectors, " "), strict=True)
-    head = f"{len(vectors)} {vectors.shape[1]}"
-    return _lines([head], (f"{name} {numbers}" for name, numbers in lines))
-
-
-def _projector_files(tables: Sequence[_Table], kg: KnowledgeGraph) -> dict[str, Content]:
-    files: dict[str, Content] = {}
-    bins = DegreeBins()
-    counted = {"entities": kg.degrees.of_entities, "relations": kg.degrees.of_relations}
-    for table in tables:
-        table.vocabulary.check_tsv("export to Parquet")
-        degrees = counted[table.stem]
-        labels = {name: values for name, values in table.labels.items() if name != "bias"}
-        labels["degree"] = degrees.tolist()
-        labels["bin"] = [bins.names[i] for i in bins.assign(degrees).tolist()]
-        rows = ("\t".join(map(str, row)) for row in zip(*labels.values(), strict=True))
-        files[f"{table.stem}_vectors.tsv"] = _lines(_number_lines(table.vectors, "\t"))
-        files[f"{table.stem}_metadata.tsv"] = _lines(["\t".join(labels)], rows)
-    return files
-
-
-def _number_lines(vectors: Floats, separator: str) -> Iterable[str]:
+def _number_lines(vectors: Floats, separator: str) -> Iterator[str]:
     template = separator.join([_DIGITS] * vectors.shape[1])
     return (template % tuple(row.tolist()) for row in vectors)
 
@@ -199,10 +188,10 @@ def _lines(*parts: Iterable[str]) -> Content:
     return text_lines(f"{line}\n" for part in parts for line in part)
 
 
-FORMATS: dict[str, Callable[[Sequence[_Table], KnowledgeGraph], dict[str, Content]]] = {
-    "parquet": _parquet_files,
-    "npy": _numpy_files,
-    "csv": _csv_files,
-    "word2vec": _word2vec_files,
-    "projector": _projector_files,
+FORMATS: dict[str, Callable[[_Table], Files]] = {
+    "parquet": _parquet,
+    "npy": _numpy,
+    "csv": _csv,
+    "word2vec": _word2vec,
+    "projector": _projector,
 }

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from dglkgmix.errors import CheckpointError
+from dglkgmix.evaluation.account import over_seeds
 from dglkgmix.evaluation.rank_table import RankTable
-from dglkgmix.evaluation.seeds import over_seeds
 from dglkgmix.evaluation.significance import compare, mrr_intervals
 from dglkgmix.experiments.execute import RUNS, Job
 from dglkgmix.experiments.grid import AXES

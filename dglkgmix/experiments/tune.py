@@ -26,7 +26,7 @@ from dglkgmix.errors import (
 from dglkgmix.evaluation.account import account
 from dglkgmix.evaluation.model_scorer import ModelScorer
 from dglkgmix.evaluation.queries import evaluation_queries
-from dglkgmix.evaluation.rank_split import rank_split
+from dglkgmix.evaluation.rank_table import rank_split
 from dglkgmix.experiments.execute import load_graph, train_or_resume
 from dglkgmix.experiments.plan import digest, machine_free, pretraining_config, set_options, slug
 from dglkgmix.experiments.recipes import load_recipe

@@ -140,16 +140,12 @@ class MatrixDecoder(Decoder):
         """A query's own copy of its relation's matrix (De, De)."""
         return self.entity_dim**2
 
+    @abstractmethod
     def query(self, head: Tensor, relation: Tensor, rows: Tensor | None = None) -> Tensor:
         """Queries (B, Dq); see :meth:`Decoder.query`."""
-        return self._product(head, relation, rows)
 
     def _query(self, head: Tensor, relation: Tensor) -> Tensor:
-        return self._product(head, relation, None)
-
-    @abstractmethod
-    def _product(self, head: Tensor, relation: Tensor, rows: Tensor | None) -> Tensor:
-        """Queries (B, Dq) of heads (B, De) and the relations (U, Dr) that ``rows`` name."""
+        return self.query(head, relation)
 
 
 def outer(left: Tensor, right: Tensor) -> Tensor:

@@ -1,4 +1,4 @@
-"""Sampled neighbourhoods for R-GCN: a few in-edges of each node in place of all."""
+"""Sampled neighbourhoods: a few in-edges of each node in place of all."""
 
 from __future__ import annotations
 

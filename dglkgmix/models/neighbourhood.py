@@ -1,4 +1,4 @@
-"""The edges that one R-GCN layer passes messages along, grouped by (relation, target).
+"""The edges that one layer passes messages along, grouped by (relation, target).
 
 All edges of a group share a weight matrix and a divisor, the tail-relation degree. So their
 sources are averaged first, and a matrix meets each group once instead of each edge: on
@@ -8,6 +8,7 @@ FB15k-237 150 thousand products in place of 544 thousand, and no tensor as long 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import torch
@@ -64,10 +65,20 @@ class Neighbourhood:
         """T, rows that messages arrive at."""
         return self.groups.num_targets
 
-    def means(self, features: Tensor, hidden: Tensor | None = None) -> Tensor:
-        """Mean (Q, D) of the source features (S, D) of each group, without ``hidden`` edges.
+    @cached_property
+    def directions(self) -> Links:
+        """Links from the groups to targets by direction: T rows of the original relations, then T
+        of their reciprocals.
+        """
+        originals = sum(self.sizes[: len(self.sizes) // 2])
+        groups, targets = self.groups.ends(self.degrees.device)
+        rows = targets + self.num_targets * (groups >= originals)
+        return Links(groups, rows, len(groups), 2 * self.num_targets)
 
-        A group whose edges are all hidden gets zeros.
+    def means(self, features: Tensor, hidden: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        """Mean (Q, D) of the source features (S, D) of each group, and how many there are (Q,).
+
+        ``hidden`` edges are left out of both. A group whose edges are all hidden gets zeros.
         """
         total = self.edges.sum(features)  # (Q, D)
         degrees = self.degrees.to(features.device)
@@ -76,7 +87,7 @@ class Neighbourhood:
             total = total.index_add_(0, group, features.index_select(0, sources), alpha=-1)
             degrees = degrees.index_add(0, group, torch.ones_like(group), alpha=-1)
         share = (degrees > 0).to(features.dtype) / degrees.clamp(min=1)
-        return total.mul_(share.unsqueeze(1))
+        return total.mul_(share.unsqueeze(1)), degrees
 
 
 def with_reciprocals(edges: Tensor, num_edges: int) -> Tensor:

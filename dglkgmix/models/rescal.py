@@ -26,7 +26,8 @@ class RESCAL(MatrixDecoder):
         super().__init__(entity_dim, entity_dim**2)
         self.input_dropout = Dropout(input_dropout)
 
-    def _product(self, head: Tensor, relation: Tensor, rows: Tensor | None) -> Tensor:
+    def query(self, head: Tensor, relation: Tensor, rows: Tensor | None = None) -> Tensor:
+        """Queries (B, De); see :meth:`Decoder.query`."""
         matrices = relation.view(-1, self.entity_dim, self.entity_dim)
         return masked_product(self.input_dropout(head), matrices, rows, 0.0)
 

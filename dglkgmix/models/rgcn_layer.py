@@ -92,24 +92,32 @@ class BlockMatrices(RelationMatrices):
 
 
 class RGCNLayer(nn.Module):
-    """h'_v = W_0 h_v + b + Σ_r 1 / d_tail(v, r) Σ_{u: (u, r, v)} W_r h_u."""
+    """h'_v = W_0 h_v + b + Σ_r 1 / d_tail(v, r) Σ_{u: (u, r, v)} W_r h_u.
 
-    def __init__(self, matrices: RelationMatrices, dim: int) -> None:
+    Without ``self_loop`` the sum alone.
+    """
+
+    def __init__(self, matrices: RelationMatrices, dim: int, *, self_loop: bool = True) -> None:
         super().__init__()
         self.matrices = matrices
-        self.self_loop = nn.Linear(dim, dim)
+        self.self_loop = nn.Linear(dim, dim) if self_loop else None
         self.reset_parameters()
 
-    def forward(self, features: Tensor, hood: Neighbourhood, hidden: Tensor | None) -> Tensor:
-        """Features (S, De) of the sources to features (T, De) of the targets.
+    def forward(
+        self, features: Tensor, relations: Tensor, hood: Neighbourhood, hidden: Tensor | None
+    ) -> tuple[Tensor, Tensor]:
+        """Features (S, De) of the sources to features (T, De) of the targets; relations stay.
 
         ``hidden`` edges pass nothing and do not count in the degree.
         """
-        means = hood.means(features, hidden)  # (Q, De)
-        own: Tensor = self.self_loop(features[: hood.num_targets])
-        return own + self.matrices.messages(means, hood)
+        means, _ = hood.means(features, hidden)  # (Q, De)
+        messages = self.matrices.messages(means, hood)
+        if self.self_loop is None:
+            return messages, relations
+        return self.self_loop(features[: hood.num_targets]) + messages, relations
 
     def reset_parameters(self) -> None:
         """Draw everything afresh."""
         self.matrices.reset_parameters()
-        self.self_loop.reset_parameters()
+        if self.self_loop is not None:
+            self.self_loop.reset_parameters()

@@ -40,7 +40,8 @@ class TuckER(MatrixDecoder):
         self.output_dropout = Dropout(hidden_dropout2)
         nn.init.uniform_(self.core, -1.0, 1.0)  # as its authors do
 
-    def _product(self, head: Tensor, relation: Tensor, rows: Tensor | None) -> Tensor:
+    def query(self, head: Tensor, relation: Tensor, rows: Tensor | None = None) -> Tensor:
+        """Queries (B, De); see :meth:`Decoder.query`."""
         head = self.input_dropout(self.input_norm(head))
         matrices = (relation @ self.core.flatten(1)).view(-1, *self.core.shape[1:])  # (U, De, De)
         p = self.matrix_dropout.p if self.matrix_dropout.active else 0.0

@@ -109,7 +109,7 @@ class HeteroRGCN(nn.Module):
         flat = self.dropout(_stack(sizes, features, self.dim))
         hood = self._neighbourhood(graph, sizes)
         with torch.autocast(flat.device.type, enabled=False):
-            encoded = layer(flat, hood, None)
+            encoded, _ = layer(flat, flat[:0], hood, None)
         targets = [inner for inner, _ in sizes.values()]
         return dict(zip(sizes, encoded.split(targets), strict=True))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -12,9 +12,8 @@ from torch import Tensor
 from dglkgmix.errors import ConfigError, NumericError
 from dglkgmix.evaluation.candidates import Candidates
 from dglkgmix.evaluation.list_probability import ListProbability
-from dglkgmix.evaluation.model_scorer import ModelScorer
+from dglkgmix.evaluation.model_scorer import ModelScorer, Scorer
 from dglkgmix.evaluation.neighbours import Neighbours
-from dglkgmix.evaluation.scorer import Scorer
 from dglkgmix.evaluation.shortlist import best_places
 from dglkgmix.kg.degrees import DegreeBins
 from dglkgmix.kg.statistics import SHARE, functional
@@ -24,8 +23,8 @@ from dglkgmix.prediction.facts import (
     Fact,
     Triple,
     fact_row,
+    is_trained,
     judge_facts,
-    trained_names,
     untrained,
 )
 from dglkgmix.prediction.relations import new_facts
@@ -33,6 +32,7 @@ from dglkgmix.prediction.why import Explainer, Why
 
 if TYPE_CHECKING:
     from dglkgmix.kg.graph import KnowledgeGraph
+    from dglkgmix.kg.vocabulary import Vocabulary
     from dglkgmix.runs.run import Run
 
 
@@ -58,8 +58,7 @@ class Query:
     @property
     def given(self) -> dict[str, str]:
         """The names that are given, by role."""
-        roles = {"head": self.head, "relation": self.relation, "tail": self.tail}
-        return {role: name for role, name in roles.items() if name is not None}
+        return {role: name for role, name in vars(self).items() if name is not None}
 
     @property
     def asked(self) -> str:
@@ -145,7 +144,6 @@ class Predictor:
         self.kg, self.scorer, self.listed, self.explainer = kg, scorer, listed, explainer
         self.candidates, self._functional = candidates or Candidates.of(kg), functional(kg)
         self.bins = bins or DegreeBins()
-        self._trained = trained_names(kg)
 
     @classmethod
     def of(cls, run: Run, bins: DegreeBins | None = None, *, explain: bool = False) -> Predictor:
@@ -168,37 +166,79 @@ class Predictor:
         """
         if top < 1:
             raise ConfigError(f"top must be at least 1, not {top}: it is the number of answers")
+        kg, asked = self.kg, query.asked
         choices = self._choices(query)
-        with torch.no_grad():
-            scores = self._scores(choices)
-        if not bool(torch.isfinite(scores).all()):
+        if not bool(torch.isfinite(choices.scores).all()):
             raise NumericError(f"the model's scores for {query.given} are not all finite")
-        known = self._known(choices)
-        allowed = self._allowed(choices)
-        left = allowed & ~known if new_only else allowed
-        count = min(top, int(left.sum()))
-        best = best_places(scores.masked_fill(~left, -torch.inf)[None], count)[0]
-        chances = self._probabilities(choices, scores)[best]
-        answers = self._answers(choices, best, scores[best], known[best], chances)
-        is_functional = query.asked != "relation" and bool(self._functional[choices.relations])
-        warnings = self._warnings(query)
-        if is_functional and known.any():
-            one = "tail" if query.asked == "tail" else "head"
+        chances, another = torch.full_like(choices.scores, torch.nan), None
+        pair = choices.heads[:1], choices.relations[:1]
+        if self.listed is not None and asked != "relation":
+            scores = choices.scores[None]
+            found = self.listed.of_entities(kg, *pair, scores, candidates=self.candidates)
+            chances = torch.from_numpy(found[0])
+            if len(kg.steering_index.tails_of(*pair)[1]):
+                another = self.listed.another(int(pair[1]))
+        warnings = []
+        for role, name in query.given.items():
+            names = kg.relations if role == "relation" else kg.entities
+            warnings += untrained(kg, names, names.id(name))
+        is_functional = asked != "relation" and bool(self._functional[pair[1]])
+        if is_functional and choices.known.any():
             warnings.append(
                 f"relation {query.relation!r} is functional here: at least {100 * SHARE:.0f} % of "
-                f"its queries have one {one} in training. The data hold this query's: another is "
+                f"its queries have one {asked} in training. The data hold this query's: another is "
                 "unlikely"
             )
-        another = None
-        if self.listed is not None and query.asked != "relation":
-            asked = torch.tensor([choices.head]), choices.relations
-            if len(self.kg.steering_index.tails_of(*asked)[1]):
-                another = self.listed.another(int(choices.relations))
-        if self.explainer is not None:
-            triples = [Triple(**(query.given | {query.asked: a.name})) for a in answers]
-            whys = [self.explainer.why(triple, query.asked) for triple in triples]
-            answers = [replace(a, why=why) for a, why in zip(answers, whys, strict=True)]
+        left = choices.allowed & ~choices.known if new_only else choices.allowed
+        count = min(top, int(left.sum()))
+        best = best_places(choices.scores.masked_fill(~left, -torch.inf)[None], count)[0]
+        degrees = kg.degrees.tail_relation(choices.tails[best], choices.relations[best])
+        answers = []
+        for i, degree in zip(best.tolist(), degrees.tolist(), strict=True):
+            name, why = choices.names[i], None
+            if self.explainer is not None:
+                why = self.explainer.why(Triple(**(query.given | {asked: name})), asked)
+            answers.append(
+                Answer(
+                    name=name,
+                    score=float(choices.scores[i]),
+                    probability=None if chances[i].isnan() else float(chances[i]),
+                    degree=degree,
+                    bin=self.bins.names[int(self.bins.assign(degree))],
+                    known=bool(choices.known[i]),
+                    trained=is_trained(kg, choices.names, i),
+                    why=why,
+                )
+            )
         return Prediction(query, answers, warnings, is_functional, another)
+
+    def _choices(self, query: Query) -> _Choices:
+        """The triples among which the query chooses, as the model is asked: tails are scored."""
+        kg, asked = self.kg, query.asked
+        ids = {
+            role: (kg.relations if role == "relation" else kg.entities).id(name)
+            for role, name in query.given.items()
+        }
+        if asked == "relation":
+            relations = torch.arange(kg.num_relations)
+            heads, tails = (torch.full_like(relations, ids[end]) for end in ("head", "tail"))
+            with torch.no_grad():
+                made = self.scorer.query(heads, relations)
+                scores = self.scorer.gather(made, tails[:, None])[:, 0].cpu()
+            known = kg.known_index.contains(heads, relations, tails)
+            every = torch.ones_like(known)
+            return _Choices(kg.relations, heads, relations, tails, scores, known, every)
+        head = torch.tensor([ids["tail" if asked == "head" else "head"]])
+        relation = torch.tensor([ids["relation"] + (kg.num_relations if asked == "head" else 0)])
+        tails = torch.arange(kg.num_entities)
+        with torch.no_grad():
+            made = self.scorer.query(head, relation)
+            scores = self.scorer.scores(made, 0, kg.num_entities)[0].cpu()
+        known = torch.zeros(kg.num_entities, dtype=torch.bool)
+        known[kg.known_index.tails_of(head, relation)[1]] = True
+        columns = head.expand_as(tails), relation.expand_as(tails), tails
+        allowed = self.candidates.mask(relation, 0, kg.num_entities)[0]
+        return _Choices(kg.entities, *columns, scores, known, allowed)
 
     def predict_triples(self, triples: Iterable[Sequence[str]]) -> list[Fact]:
         """What the model makes of given facts: rows of head, relation and tail, known or not.
@@ -208,11 +248,10 @@ class Predictor:
             DataError: a row that has not three names.
             NumericError: a score is not finite.
         """
-        table = TripleTable.from_rows(triples, "triples")
-        heads, relations, tails = table.columns()
-        ids = (self.kg.entities.ids(heads), self.kg.relations.ids(relations))
-        rows = torch.stack([*ids, self.kg.entities.ids(tails)], 1)
-        return self._judged(rows)
+        heads, relations, tails = TripleTable.from_rows(triples, "triples").columns()
+        entities = self.kg.entities
+        ids = entities.ids(heads), self.kg.relations.ids(relations), entities.ids(tails)
+        return self._judged(torch.stack(ids, 1))
 
     def _judged(self, triples: Tensor) -> list[Fact]:
         asked = self.kg, self.scorer, triples, self.listed, self.bins
@@ -233,103 +272,26 @@ class Predictor:
             UnknownNameError: a relation that the graph lacks; the message lists close matches.
             NumericError: a score is not finite.
         """
-        kg, chosen = self.kg, relation
-        if isinstance(chosen, str):
-            chosen = kg.relations.id(chosen)
+        chosen = self.kg.relations.id(relation) if isinstance(relation, str) else relation
         bins = self.bins if by_bin else None
-        asked = kg, self.scorer, chosen, top, self.listed
+        asked = self.kg, self.scorer, chosen, top, self.listed
         found = new_facts(*asked, by_bin=bins, candidates=self.candidates)
         columns = self._judged(found.triples), found.places.tolist(), found.plausibility.tolist()
-        order = zip(*columns, strict=True)
-        rows = [fact_row(f) | {"place": place, "plausibility": p} for f, place, p in order]
-        return [{column: row[column] for column in NEW_COLUMNS} for row in rows]
-
-    def _choices(self, query: Query) -> _Choices:
-        """The triples among which the query chooses, as the model is asked: tails are scored."""
-        kg, asked = self.kg, query.asked
-        ids = {
-            role: (kg.relations if role == "relation" else kg.entities).id(name)
-            for role, name in query.given.items()
-        }
-        if asked == "relation":
-            every_relation = torch.arange(kg.num_relations)
-            return _Choices(ids["head"], every_relation, torch.tensor([ids["tail"]]), asked)
-        reciprocal = kg.num_relations if asked == "head" else 0
-        relation = torch.tensor([ids["relation"] + reciprocal])
-        given = ids["tail" if asked == "head" else "head"]
-        return _Choices(given, relation, torch.arange(kg.num_entities), asked)
-
-    def _scores(self, choices: _Choices) -> Tensor:
-        """(C,)."""
-        relations = choices.relations
-        query = self.scorer.query(torch.full_like(relations, choices.head), relations)
-        if choices.asked == "relation":
-            return self.scorer.gather(query, choices.tails.expand(len(relations), 1))[:, 0].cpu()
-        return self.scorer.scores(query, 0, self.kg.num_entities)[0].cpu()
-
-    def _known(self, choices: _Choices) -> Tensor:
-        """(C,) bool: some split holds the triple."""
-        head, relations, tails = choices.head, choices.relations, choices.tails
-        if choices.asked == "relation":
-            return self.kg.known_index.contains(torch.full_like(relations, head), relations, tails)
-        known = torch.zeros(self.kg.num_entities, dtype=torch.bool)
-        known[self.kg.known_index.tails_of(torch.tensor([head]), relations)[1]] = True
-        return known
-
-    def _allowed(self, choices: _Choices) -> Tensor:
-        """(C,) bool: may answer."""
-        if choices.asked == "relation":
-            return torch.ones(len(choices.relations), dtype=torch.bool)
-        return self.candidates.mask(choices.relations, 0, self.kg.num_entities)[0]
-
-    def _answers(
-        self,
-        choices: _Choices,
-        best: Tensor,
-        scores: Tensor,
-        known: Tensor,
-        chances: Tensor,
-    ) -> list[Answer]:
-        kind = "relation" if choices.asked == "relation" else "entity"
-        names = self.kg.relations if kind == "relation" else self.kg.entities
-        relations, tails = choices.relations, choices.tails
-        columns = (relations[best], tails) if kind == "relation" else (relations, tails[best])
-        degrees = self.kg.degrees.tail_relation(columns[1], columns[0])
-        return [
-            Answer(
-                name=names[index],
-                score=float(scores[place]),
-                probability=None if chances[place].isnan() else float(chances[place]),
-                degree=int(degrees[place]),
-                bin=self.bins.names[int(self.bins.assign(degrees[place]))],
-                known=bool(known[place]),
-                trained=bool(self._trained[kind][index]),
-            )
-            for place, index in enumerate(best.tolist())
+        rows = [
+            fact_row(fact) | {"place": place, "plausibility": plausibility}
+            for fact, place, plausibility in zip(*columns, strict=True)
         ]
-
-    def _probabilities(self, choices: _Choices, scores: Tensor) -> Tensor:
-        """(C,), NaN where there is none."""
-        if self.listed is None or choices.asked == "relation":
-            return torch.full((len(scores),), torch.nan)
-        head = torch.tensor([choices.head])
-        asked = self.kg, head, choices.relations, scores[None]
-        found = self.listed.of_entities(*asked, candidates=self.candidates)
-        return torch.from_numpy(found[0])
-
-    def _warnings(self, query: Query) -> list[str]:
-        found = []
-        for role, name in query.given.items():
-            names = self.kg.relations if role == "relation" else self.kg.entities
-            found += untrained(names, self._trained[names.kind], names.id(name))
-        return found
+        return [{column: row[column] for column in NEW_COLUMNS} for row in rows]
 
 
 @dataclass(frozen=True)
 class _Choices:
-    """C triples (head, relations, tails); either relations or tails is a single one."""
+    """C triples, (C,) each, and their names; whether a split holds them, and they may answer."""
 
-    head: int
+    names: Vocabulary
+    heads: Tensor
     relations: Tensor
     tails: Tensor
-    asked: str
+    scores: Tensor
+    known: Tensor
+    allowed: Tensor

@@ -10,9 +10,9 @@ from torch import Tensor
 
 from dglkgmix.evaluation.candidates import Candidates
 from dglkgmix.evaluation.list_probability import ListProbability
+from dglkgmix.evaluation.model_scorer import Scorer
 from dglkgmix.evaluation.queries import DIRECTIONS, EvalQueries, queries_of
 from dglkgmix.evaluation.ranking import rank
-from dglkgmix.evaluation.scorer import Scorer
 from dglkgmix.evaluation.shortlist import Array, make_shortlists
 from dglkgmix.kg import SPLITS
 from dglkgmix.kg.degrees import DegreeBins
@@ -100,16 +100,10 @@ def judge_facts(
     *,
     candidates: Candidates | None = None,
 ) -> list[Fact]:
-    """What the model makes of each of N triples (N, 3) of ``kg``'s ids.
+    """What the model makes of each of N triples (N, 3) of ``kg``'s ids, known or not.
 
-    Args:
-        kg: the graph that the scorer was trained on.
-        scorer: the model.
-        triples: known or not; their ranks leave out the facts that any split holds.
-        listed: the probability of ranked answers; None leaves it out.
-        bins: of the degrees.
-        candidates: the entities that may answer, those that ``listed`` was fitted with; None is
-            the default of :meth:`~dglkgmix.evaluation.candidates.Candidates.of`.
+    Ranks leave out the facts that any split holds. The rest is as of
+    :class:`dglkgmix.prediction.answers.Predictor`.
 
     Raises:
         NumericError: a score is not finite.
@@ -129,7 +123,6 @@ def judge_facts(
             strict=True,
         )
     ]
-    trained = trained_names(kg)
     held = {name: kg.index_of(kg.split(name)).contains(*triples.unbind(1)) for name in SPLITS}
     return [
         Fact(
@@ -137,8 +130,8 @@ def judge_facts(
             splits=[name for name in SPLITS if held[name][i]],
             directions=dict(zip(DIRECTIONS, (sides[i], sides[len(triples) + i]), strict=True)),
             warnings=[
-                *untrained(kg.entities, trained["entity"], h, *([t] if t != h else [])),
-                *untrained(kg.relations, trained["relation"], r),
+                *untrained(kg, kg.entities, *dict.fromkeys((h, t))),
+                *untrained(kg, kg.relations, r),
                 *(
                     f"{kg.entities[answer]!r} is no candidate for the {end} of "
                     f"{kg.relations[r]!r}: as an answer it has the last rank"
@@ -169,21 +162,19 @@ def _probabilities(
     return found
 
 
-def trained_names(kg: KnowledgeGraph) -> dict[str, Tensor]:
-    """Whether training triples hold a name: "entity" (E,) and "relation" (2R,), bool."""
-    return {
-        "entity": kg.degrees.of_entities > 0,
-        "relation": kg.degrees.of_relations > 0,
-    }
+def is_trained(kg: KnowledgeGraph, names: Vocabulary, i: int) -> bool:
+    """Whether a training triple holds an entity or a relation of the graph."""
+    counted = kg.degrees.of_relations if names.kind == "relation" else kg.degrees.of_entities
+    return bool(counted[i])
 
 
-def untrained(names: Vocabulary, trained: Tensor, *ids: int) -> list[str]:
+def untrained(kg: KnowledgeGraph, names: Vocabulary, *ids: int) -> list[str]:
     """A warning for each of the names that is in no training triple."""
     return [
         f"{names.kind} {names[i]!r} is in no training triple: its vector is untrained, "
         "and answers that rest on it mean little"
         for i in ids
-        if not trained[i]
+        if not is_trained(kg, names, i)
     ]
 
 

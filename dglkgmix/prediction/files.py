@@ -1,20 +1,22 @@
-"""Files of queries in, files of answers out."""
+"""Files of queries in, files of answers out: ``.csv``, ``.tsv``, ``.jsonl`` and ``.parquet``."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import json
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict
-from itertools import count
+from itertools import chain, count, islice
 from pathlib import Path
 from typing import Any
 
+from dglkgmix.atomic import csv_lines, text_lines, write_atomic
 from dglkgmix.errors import ConfigError, DataError
 from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.kg.readers_text import DIALECTS, read_table
+from dglkgmix.kg.vocabulary import safe_in_spreadsheets
 from dglkgmix.paths import path_of
 from dglkgmix.prediction.answers import Prediction, Query
 from dglkgmix.prediction.facts import Triple
-from dglkgmix.prediction.tables import write_rows
 
 ROLES = ("head", "relation", "tail")
 COLUMNS = {
@@ -31,8 +33,10 @@ COLUMNS = {
     "known": bool,
     "trained": bool,
 }
-# Unknown names that a message lists.
-MOST_SHOWN = 10
+Row = Mapping[str, Any]
+ENDINGS = (".csv", ".tsv", ".jsonl", ".parquet")
+# Unknown names that a message lists; rows held at once for Parquet.
+MOST_SHOWN, _GROUP = 10, 65_536
 
 
 def read_queries(path: str | Path) -> list[tuple[str, Query | Triple]]:
@@ -50,16 +54,14 @@ def read_queries(path: str | Path) -> list[tuple[str, Query | Triple]]:
     path = path_of(path)
     if path.suffix.lower() not in DIALECTS:
         raise DataError(f"{path}: queries are read from {', '.join(DIALECTS)} files")
-    return [(where, _query(where, row)) for where, row in read_table(path, ROLES)]
-
-
-def _query(where: str, row: dict[str, str]) -> Query | Triple:
-    if all(row[role] for role in ROLES):
-        return Triple(*(row[role] for role in ROLES))
-    try:
-        return Query(**{role: row[role] or None for role in ROLES})
-    except ConfigError as error:
-        raise DataError(f"{where}: {error}") from None
+    found: list[tuple[str, Query | Triple]] = []
+    for where, row in read_table(path, ROLES):
+        names = {role: row[role] for role in ROLES if row[role]}
+        try:
+            found.append((where, Triple(**names) if len(names) == 3 else Query(**names)))
+        except ConfigError as error:
+            raise DataError(f"{where}: {error}") from None
+    return found
 
 
 def unknown_names(
@@ -106,7 +108,84 @@ def write_answers(
     A line of ``.jsonl`` is a query with its answers, :meth:`Prediction.to_dict`; a row of the
     others is an answer, :func:`rows`, with ``numbers`` as there.
 
-    Raises: as :func:`dglkgmix.prediction.tables.write_rows`.
+    Raises: as :func:`write_rows`.
     """
     found = list(predictions)
     write_rows(path, rows(found, numbers), COLUMNS, (p.to_dict() for p in found))
+
+
+def check_ending(path: Path) -> None:
+    """ConfigError where :func:`write_rows` would refuse the file's name."""
+    if path.suffix not in ENDINGS:
+        raise ConfigError(f"{path}: answers are written to {', '.join(ENDINGS)} files")
+
+
+def check_names(path: Path, names: Iterable[str]) -> None:
+    """DataError for the first name that a file cannot hold: with a tab or line feed in ``.tsv``."""
+    for name in names if path.suffix == ".tsv" else ():
+        if "\t" in name or "\n" in name:
+            raise DataError(
+                f"{path}: the name {name!r} holds a tab or a line feed, which TSV cannot "
+                "hold: write .csv, .jsonl or .parquet"
+            )
+
+
+def write_rows(
+    path: str | Path,
+    rows: Iterable[Row],
+    types: Mapping[str, type],
+    objects: Iterable[Row] | None = None,
+) -> None:
+    """Write a file, whole or not at all; rows are read as they are written.
+
+    In ``.csv`` a name that a spreadsheet would take for a formula gets a leading apostrophe; the
+    others keep every name to the letter.
+
+    Args:
+        path: ``.csv``, ``.tsv``, ``.jsonl`` or ``.parquet``.
+        rows: a value or None for each column.
+        types: the columns in their order: str, int, float or bool.
+        objects: the lines of ``.jsonl``; None is the rows.
+
+    Raises:
+        ConfigError: another ending.
+        DataError: a name that TSV cannot hold.
+        StorageError: the file cannot be written.
+    """
+    path = path_of(path)
+    check_ending(path)
+    if path.suffix == ".parquet":
+        write_atomic(path, lambda temporary: _parquet(temporary, rows, types))
+        return
+    if path.suffix == ".jsonl":
+        lines: Iterator[str] = (
+            json.dumps(row, ensure_ascii=False) + "\n"
+            for row in (rows if objects is None else objects)
+        )
+    else:
+        lines = _lines(rows, types, path)
+    write_atomic(path, text_lines(lines))
+
+
+def _lines(rows: Iterable[Row], columns: Iterable[str], path: Path) -> Iterator[str]:
+    table = chain([list(columns)], ([row[column] for column in columns] for row in rows))
+    if path.suffix == ".csv":
+        safe = safe_in_spreadsheets
+        yield from csv_lines([safe(v) if isinstance(v, str) else v for v in row] for row in table)
+        return
+    for row in table:
+        fields = ["" if value is None else str(value) for value in row]
+        check_names(path, fields)
+        yield "\t".join(fields) + "\n"
+
+
+def _parquet(path: Path, rows: Iterable[Row], types: Mapping[str, type]) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    arrow = {str: pa.string(), int: pa.int64(), float: pa.float64(), bool: pa.bool_()}
+    schema = pa.schema([(name, arrow[kind]) for name, kind in types.items()])
+    left = iter(rows)
+    with pq.ParquetWriter(path, schema, compression="zstd") as writer:
+        while group := [dict(row) for row in islice(left, _GROUP)]:
+            writer.write_table(pa.Table.from_pylist(group, schema=schema))

@@ -17,7 +17,7 @@ from torch import Tensor
 
 from dglkgmix.evaluation.candidates import Candidates
 from dglkgmix.evaluation.list_probability import FEATURES, ListProbability
-from dglkgmix.evaluation.scorer import Scorer
+from dglkgmix.evaluation.model_scorer import Scorer
 from dglkgmix.evaluation.shortlist import DEPTH, Array, make_shortlists
 from dglkgmix.kg.degrees import DegreeBins
 

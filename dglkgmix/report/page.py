@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from dglkgmix.evaluation import metrics
-from dglkgmix.evaluation.alignment import align
-from dglkgmix.evaluation.rank_table import RankTable
+from dglkgmix.evaluation.popularity import PopularityScorer
+from dglkgmix.evaluation.rank_table import RankTable, rank_split
+from dglkgmix.evaluation.significance import align
 from dglkgmix.files import write_atomic
 from dglkgmix.kg.degrees import DegreeBins, readable
 from dglkgmix.report import sections
+from dglkgmix.report.examples import find_examples
 from dglkgmix.report.figures.canvas import SERIES
+from dglkgmix.report.figures.degree_curves import FEW
+from dglkgmix.report.figures.entity_map import MOST_POINTS
 from dglkgmix.report.subject import (
     Subject,
     best_first,
     isolated,
-    popularity_table,
     read_subjects,
     unique_names,
 )
@@ -28,8 +31,7 @@ from dglkgmix.version import __version__
 MOST_RUNS = len(SERIES)
 
 
-@dataclass(frozen=True)
-class Figure:
+class Figure(NamedTuple):
     """One of the large numbers at the head of the page."""
 
     label: str
@@ -70,8 +72,8 @@ def render(runs: Sequence[Run], *, split: str, bins: DegreeBins, projection: str
     align([s.table for s in subjects], unique_names([run.path for run in runs]))
     first = subjects[0].run
     block = first.config.runtime.block
-    yardstick = popularity_table(first.kg, split, block, first.candidates)
-    several = len(subjects) > 1
+    popularity = PopularityScorer(first.kg)
+    yardstick = rank_split(popularity, first.kg, split, block, candidates=first.candidates)
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("dglkgmix.report"),
         autoescape=True,
@@ -80,24 +82,26 @@ def render(runs: Sequence[Run], *, split: str, bins: DegreeBins, projection: str
         lstrip_blocks=True,
     )
     environment.filters |= {"readable": readable, "percent": percent}
-    environment.filters["kind"] = lambda block: type(block).__name__
-    source = isolated(Path(first.config.data.source).name) or "a graph"
     return environment.get_template("report.html.j2").render(
-        title=f"{source}: {', '.join(s.name for s in subjects)}",
+        source=isolated(Path(first.config.data.source).name) or "a graph",
         figures=_figures(subjects, yardstick, bins),
-        sections=[
-            sections.data_section(subjects[0], bins),
-            sections.results_section(subjects, bins, yardstick, split),
-            *([sections.comparison_section(subjects, bins)] if several else []),
-            sections.degree_section(subjects),
-            sections.relation_section(subjects),
-            sections.examples_section(subjects, bins),
-            sections.calibration_section(subjects, bins),
-            sections.map_section(subjects, projection),
-            sections.training_section(subjects),
-            sections.settings_section(subjects),
-        ],
         subjects=subjects,
+        best_first=best_first(subjects),
+        split=split,
+        few_queries=FEW,
+        most_points=MOST_POINTS,
+        projection=projection,
+        data=sections.data(subjects[0], bins),
+        results=sections.results(subjects, bins, yardstick),
+        comparison=sections.comparison(subjects, bins) if len(subjects) > 1 else None,
+        degree_panels=sections.degree_panels,
+        relations=sections.relations(subjects),
+        examples=lambda s: find_examples(s, bins),
+        calibration=sections.calibrations(subjects, bins),
+        scaling_panels=lambda s: sections.scaling_panels(s, bins),
+        entity_map=lambda s: sections.entity_map(s, projection),
+        training=sections.training(subjects),
+        settings=sections.settings(subjects),
         version=__version__,
     )
 

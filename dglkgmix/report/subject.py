@@ -10,26 +10,21 @@ from typing import Any
 
 from dglkgmix.config.classes import title
 from dglkgmix.errors import DataError
-from dglkgmix.evaluation.calibration import reliability
-from dglkgmix.evaluation.candidates import Candidates
+from dglkgmix.evaluation.calibration import Point, reliability
 from dglkgmix.evaluation.distances import embedding_distances
 from dglkgmix.evaluation.model_scorer import ModelScorer
 from dglkgmix.evaluation.negatives import labelled_scores
 from dglkgmix.evaluation.platt import Platt
-from dglkgmix.evaluation.popularity import PopularityScorer
-from dglkgmix.evaluation.rank_split import rank_split
 from dglkgmix.evaluation.rank_table import RankTable
 from dglkgmix.evaluation.significance import mrr_intervals
 from dglkgmix.kg.degrees import DegreeBins
-from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.paths import readable
+from dglkgmix.report.figures.bars import Estimate
 from dglkgmix.runs.run import Run
 
 _ISOLATE, _END_OF_ISOLATE = "\N{FIRST STRONG ISOLATE}", "\N{POP DIRECTIONAL ISOLATE}"
 # Bidirectional classes of Unicode: letters and digits, then marks that start such a text.
 _RIGHT_TO_LEFT = {"R", "AL", "AN", "RLE", "RLO", "RLI"}
-
-Diagram = dict[str, list[dict[str, float | int]]]
 
 
 @dataclass(frozen=True)
@@ -52,7 +47,7 @@ class Subject:
     table: RankTable
     account: dict[str, Any]
     intervals: dict[str, tuple[float, float] | None]
-    diagram: Diagram
+    diagram: dict[str, list[Point]]
     distances: dict[str, Any]
 
     @property
@@ -63,6 +58,14 @@ class Subject:
         if config.encoder == "lookup":
             return decoder
         return f"{title('encoder', config.encoder)} + {decoder}"
+
+    def estimates(self, bins: DegreeBins) -> dict[str, Estimate]:
+        """MRR by bin with its intervals."""
+        found = {}
+        for name in bins.names:
+            group, (low, high) = self.account["bins"][name], self.intervals[name] or (None, None)
+            found[name] = Estimate(group["mrr"], low, high, group["queries"])
+        return found
 
 
 def read_subjects(runs: Sequence[Run], split: str, bins: DegreeBins) -> list[Subject]:
@@ -78,7 +81,7 @@ def read_subjects(runs: Sequence[Run], split: str, bins: DegreeBins) -> list[Sub
         if not len(run.kg.split(split)):
             raise DataError(f"{run.path}: its {split} split holds no triples to report on")
         table, platt, encoder = run.rank_table(split), run.calibration(), run.model.encoder
-        diagram: Diagram = {}
+        diagram: dict[str, list[Point]] = {}
         if platt is not None:
             # Over the same true and sampled false triples as the account's calibration.
             found = labelled_scores(ModelScorer(run.model), run.kg, split, table)
@@ -103,18 +106,14 @@ def unique_names(paths: Sequence[Path]) -> list[str]:
     parts = [Path(readable(str(path.resolve()))).parts for path in paths]
     names = []
     for own in parts:
-        depth = 1
-        others = [other for other in parts if other != own]
+        others, depth = [other for other in parts if other != own], 1
         while depth < len(own) and any(other[-depth:] == own[-depth:] for other in others):
             depth += 1
         names.append("/".join(own[-depth:]))
-    counts = {name: names.count(name) for name in names}
-    seen: dict[str, int] = {}
-    for i, name in enumerate(names):
-        if counts[name] > 1:
-            seen[name] = seen.get(name, 0) + 1
-            names[i] = f"{name} ({seen[name]})"
-    return names
+    return [
+        name if names.count(name) == 1 else f"{name} ({names[: i + 1].count(name)})"
+        for i, name in enumerate(names)
+    ]
 
 
 def isolated(name: str) -> str:
@@ -128,10 +127,3 @@ def best_first(subjects: Sequence[Subject]) -> list[Subject]:
     """The run with the highest MRR, then the others in their order."""
     best = max(subjects, key=lambda s: s.account["overall"]["mrr"])
     return [best, *(s for s in subjects if s is not best)]
-
-
-def popularity_table(
-    kg: KnowledgeGraph, split: str, block: int, candidates: Candidates | None = None
-) -> RankTable:
-    """Ranks by degrees alone, the yardstick that a model must beat."""
-    return rank_split(PopularityScorer(kg), kg, split, block, candidates=candidates)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from dglkgmix.evaluation import metrics
@@ -29,35 +29,62 @@ class Cell:
     """
 
     text: str
-    kinds: tuple[str, ...] = ()
+    kinds: tuple[str, ...] = ("number",)
     run: int | None = None
     small: str = ""
+
+
+# A run is shown by its name, a whole number with its thousands apart, another with three digits.
+Value = Cell | Subject | str | int | float | None
 
 
 @dataclass(frozen=True)
 class Table:
     """``head`` are column titles; the first ``labels`` columns hold names, the others numbers.
 
-    A title breaks at its line ends, so that titles of a kind break alike.
+    A title breaks at its line ends, so that titles of a kind break alike. ``note`` stands below.
     """
 
     head: tuple[str, ...]
     rows: Sequence[Sequence[Cell]]
     labels: int = 1
+    note: str = ""
+
+    @classmethod
+    def of(cls, head: Iterable[str], rows: Iterable[Sequence[Value]], labels: int = 1) -> Table:
+        """From the values of each row."""
+        shown = [[_cell(v, is_label=i < labels) for i, v in enumerate(row)] for row in rows]
+        return cls(tuple(head), shown, labels)
+
+    def noted(self, note: str) -> Table:
+        """With a note."""
+        return replace(self, note=note)
+
+
+def _cell(value: Value, *, is_label: bool) -> Cell:
+    if isinstance(value, Cell):
+        return value
+    if isinstance(value, Subject):
+        return Cell(value.name, ("name",), value.place)
+    if isinstance(value, int):
+        value = f"{value:,}"
+    text = value if isinstance(value, str) else number(value)
+    return Cell(text, ("name",) if is_label else ("number",))
+
+
+_DEGREES_ONLY = Cell(YARDSTICK, ("name", "aside"))
 
 
 def overall_table(subjects: Sequence[Subject], yardstick: RankTable) -> Table:
     """Each run, and degrees alone, on the whole split."""
-    columns = (*(metric.name for metric in metrics.columns()), "amri")
     found = [s.account["overall"] for s in subjects]
-    rows = [
-        [run_cell(s), name_cell(s.model), *_metric_cells(values, columns, found)]
+    rows: list[Sequence[Value]] = [
+        [s, s.model, *_metric_cells(values, found)]
         for s, values in zip(subjects, found, strict=True)
     ]
-    base = metrics.overall(yardstick)
-    rows.append([Cell(YARDSTICK, ("name", "aside")), Cell(""), *_metric_cells(base, columns, ())])
+    rows.append([_DEGREES_ONLY, "", *_metric_cells(metrics.overall(yardstick), ())])
     head = ("run", "model", *(metric.title for metric in metrics.columns()), "AMRI")
-    return Table(head, rows, labels=2)
+    return Table.of(head, rows, labels=2)
 
 
 def bins_table(subjects: Sequence[Subject], bins: DegreeBins, yardstick: RankTable) -> Table:
@@ -65,33 +92,27 @@ def bins_table(subjects: Sequence[Subject], bins: DegreeBins, yardstick: RankTab
 
     A star marks what is below degrees alone.
     """
-    rows = []
+    rows: list[Sequence[Value]] = []
     base = metrics.by_bin(yardstick, bins)
     for s in subjects:
         below = better_bins(base, s.account["bins"])
-        cells = []
+        row: list[Value] = [s]
         for name in bins.names:
             mrr, pair = number(s.account["bins"][name]["mrr"]), s.intervals[name]
             ends = "" if pair is None else f"{pair[0]:.3f}–{pair[1]:.3f}"
-            cells.append(Cell(mrr + (" *" if name in below else ""), ("number",), small=ends))
-        rows.append([run_cell(s), *cells])
-    rows.append(
-        [Cell(YARDSTICK, ("name", "aside")), *_figures(base[name]["mrr"] for name in bins.names)]
-    )
+            row.append(Cell(mrr + (" *" if name in below else ""), small=ends))
+        rows.append(row)
+    rows.append([_DEGREES_ONLY, *(base[name]["mrr"] for name in bins.names)])
     titles = zip(bins.names, bins.intervals, strict=True)
     shown = (readable(n) if n == i else f"{n}\n{readable(i)}" for n, i in titles)
-    head = ("MRR", *shown)
-    return Table(head, rows)
+    return Table.of(("MRR", *shown), rows)
 
 
 def directions_table(subjects: Sequence[Subject]) -> Table:
     """Heads and tails asked for, apart."""
     pairs = [(end, metric) for end in ("head", "tail") for metric in TESTED]
-    rows = [
-        [run_cell(s), *_figures(s.account["directions"][end][metric] for end, metric in pairs)]
-        for s in subjects
-    ]
-    return Table(("run", *(f"{end}: {TESTED[metric]}" for end, metric in pairs)), rows)
+    rows = [[s, *(s.account["directions"][end][metric] for end, metric in pairs)] for s in subjects]
+    return Table.of(("run", *(f"{end}: {TESTED[metric]}" for end, metric in pairs)), rows)
 
 
 def data_table(summary: Mapping[str, int]) -> Table:
@@ -115,39 +136,32 @@ def data_table(summary: Mapping[str, int]) -> Table:
         "relations_not_in_train": "relations without a training triple",
     }
     shown = sizes | {key: label for key, label in oddities.items() if summary[key]}
-    rows = [[name_cell(label), number_cell(f"{summary[key]:,}")] for key, label in shown.items()]
-    return Table(("", "count"), rows)
+    return Table.of(("", "count"), [[label, summary[key]] for key, label in shown.items()])
 
 
 def bias_table(summary: Mapping[str, Any], bins: DegreeBins) -> Table:
     """Queries of each split by degree bin, with their shares below."""
-    rows = []
+    rows: list[Sequence[Value]] = []
     for split, counts in summary["bins"].items():
         total = sum(counts.values())
-        cells = [
-            Cell(
-                f"{counts[name]:,}",
-                ("number",),
-                small=percent(counts[name] / total) if total else "",
-            )
-            for name in bins.names
-        ]
-        rows.append([name_cell(split), *cells])
-    return Table(("queries", *map(readable, bins.names)), rows)
+        shares = [percent(counts[name] / total) if total else "" for name in bins.names]
+        numbers = (f"{counts[name]:,}" for name in bins.names)
+        cells = [Cell(n, small=share) for n, share in zip(numbers, shares, strict=True)]
+        rows.append([split, *cells])
+    return Table.of(("queries", *map(readable, bins.names)), rows)
 
 
 def tests_table(
     baseline: Subject, others: Sequence[tuple[Subject, Mapping[str, Any]]], names: Sequence[str]
 ) -> Table:
     """Differences to the baseline, overall and by bin, with intervals and p-values."""
-    rows = []
+    rows: list[Sequence[Value]] = []
     for subject, found in others:
         groups = [found["overall"], *(found["bins"][name] for name in names)]
         for metric, label in TESTED.items():
-            cells = [_test_cell(group[metric]) for group in groups]
-            rows.append([run_cell(subject), name_cell(label), *cells])
+            rows.append([subject, label, *(_test_cell(group[metric]) for group in groups)])
     head = (f"against {baseline.name}", "", "overall", *map(readable, names))
-    return Table(head, rows, labels=2)
+    return Table.of(head, rows, labels=2)
 
 
 def relations_table(subjects: Sequence[Subject], classes: Mapping[str, str]) -> Table:
@@ -157,38 +171,29 @@ def relations_table(subjects: Sequence[Subject], classes: Mapping[str, str]) -> 
     enough = [name for name, group in first.items() if group["queries"] >= FEWEST_QUERIES]
     worst = sorted(enough or first, key=lambda name: (first[name]["mrr"], name))[:WORST]
     rows = [
-        [
-            name_cell(name),
-            name_cell(classes.get(name, "")),
-            number_cell(f"{first[name]['queries']:,}"),
-            *_figures(groups[name]["mrr"] for groups in found),
-        ]
+        [name, classes.get(name, ""), first[name]["queries"], *(of[name]["mrr"] for of in found)]
         for name in worst
     ]
     head = ("relation", "class", "queries", *(f"MRR, {s.name}" for s in subjects))
-    return Table(head, rows, labels=2)
+    return Table.of(head, rows, labels=2)
 
 
 def classes_table(subjects: Sequence[Subject], classes: dict[str, str]) -> Table:
     """MRR by class of the relation and end asked for."""
     found = [metrics.by_relation_class(s.table, classes) for s in subjects]
     rows = [
-        [
-            name_cell(label),
-            number_cell(f"{group['queries']:,}"),
-            *_figures(groups[label]["mrr"] for groups in found),
-        ]
+        [label, group["queries"], *(of[label]["mrr"] for of in found)]
         for label, group in found[0].items()
     ]
     head = ("relation, end asked for", "queries", *(f"MRR, {s.name}" for s in subjects))
-    return Table(head, rows)
+    return Table.of(head, rows)
 
 
 def ece_table(subjects: Sequence[Subject], bins: DegreeBins) -> Table:
     """The paper's calibration error over degree bins."""
     names = ("overall", *bins.names)
-    rows = [[run_cell(s), *_figures(s.account["ece"][name] for name in names)] for s in subjects]
-    return Table(("run", *map(readable, names)), rows)
+    rows = [[s, *(s.account["ece"][name] for name in names)] for s in subjects]
+    return Table.of(("run", *map(readable, names)), rows)
 
 
 def scaling_table(subjects: Sequence[Subject]) -> Table:
@@ -198,25 +203,24 @@ def scaling_table(subjects: Sequence[Subject]) -> Table:
     rows = []
     for s in subjects:
         found = s.account["calibration"]
-        errors = [found[when][key] for key, when in pairs]
-        rows.append([run_cell(s), *_figures([*errors, found["scale"], found["offset"]])])
+        rows.append(
+            [s, *(found[when][key] for key, when in pairs), found["scale"], found["offset"]]
+        )
     head = (f"{titles[key]} {when}" for key, when in pairs)
-    return Table(("run", *head, "scale", "offset"), rows)
+    return Table.of(("run", *head, "scale", "offset"), rows)
 
 
 def shortlist_table(subjects: Sequence[Subject], bins: DegreeBins) -> Table:
     """The first ten answers of each query, overall and by degree bin."""
-    keys = ("probability", "precision@10", "precision@1", "ece", "brier", "brier_base")
+    keys = ("answers", "probability", "precision@10", "precision@1", "ece", "brier", "brier_base")
     rows = []
     for s in subjects:
         shortlist = s.account["shortlist"]
         groups = {"overall": shortlist["overall"]}
         groups |= {readable(name): shortlist["bins"][name] for name in bins.names}
-        for name, part in groups.items():
-            count = number_cell(f"{part['answers']:,}")
-            rows.append([run_cell(s), name_cell(name), count, *_figures(map(part.get, keys))])
+        rows += [[s, name, *map(part.get, keys)] for name, part in groups.items()]
     head = ("run", "degree", "answers", "probability", "true", "true at\nplace 1", "ECE")
-    return Table((*head, "Brier score", "Brier score of\nthe true share"), rows, labels=2)
+    return Table.of((*head, "Brier score", "Brier score of\nthe true share"), rows, labels=2)
 
 
 def training_table(subjects: Sequence[Subject]) -> Table:
@@ -226,13 +230,10 @@ def training_table(subjects: Sequence[Subject]) -> Table:
         for stage in dict.fromkeys(row["stage"] for row in s.run.history):
             own = [row for row in s.run.history if row["stage"] == stage]
             valid = [row["valid_mrr"] for row in own if row["valid_mrr"] is not None]
-            steps = sum(row["batches"] for row in own)
-            seconds = sum(row["seconds"] for row in own)
-            figures = (f"{len(own):,}", f"{steps:,}", f"{seconds:,.1f}")
-            best = number(max(valid, default=None))
-            rows.append([run_cell(s), name_cell(stage), *map(number_cell, (*figures, best))])
+            steps, seconds = (sum(row[key] for row in own) for key in ("batches", "seconds"))
+            rows.append([s, stage, len(own), steps, f"{seconds:,.1f}", max(valid, default=None)])
     head = ("run", "stage", "epochs", "steps", "seconds", "best validation MRR")
-    return Table(head, rows, labels=2)
+    return Table.of(head, rows, labels=2)
 
 
 def differences_table(names: Sequence[str], values: Mapping[str, Sequence[Any]]) -> Table:
@@ -241,45 +242,22 @@ def differences_table(names: Sequence[str], values: Mapping[str, Sequence[Any]])
         [Cell(option, ("name", "code")), *(Cell(str(value), ("code",)) for value in row)]
         for option, row in values.items()
     ]
-    return Table(("option", *names), rows, labels=1 + len(names))
+    return Table.of(("option", *names), rows, labels=1 + len(names))
 
 
 def digests_table(subjects: Sequence[Subject]) -> Table:
     """Seed, selected epoch and the SHA-256 of the ranks of every run."""
-    rows = [
-        [
-            run_cell(s),
-            number_cell(str(s.run.config.runtime.seed)),
-            number_cell(f"{s.run.metrics['best_epoch']:,}" if s.run.finished else DASH),
-            Cell(hashlib.sha256(s.table.to_bytes()).hexdigest(), ("code", "digest")),
-        ]
-        for s in subjects
-    ]
-    return Table(("run", "seed", "epoch selected", "SHA-256 of its ranks"), rows)
-
-
-def run_cell(subject: Subject) -> Cell:
-    """The run's name with the dot of its colour."""
-    return Cell(subject.name, ("name",), subject.place)
-
-
-def name_cell(text: str) -> Cell:
-    """A name in a row of figures."""
-    return Cell(text, ("name",))
-
-
-def number_cell(text: str) -> Cell:
-    """A number as it is shown."""
-    return Cell(text, ("number",))
+    rows = []
+    for s in subjects:
+        epoch = s.run.metrics["best_epoch"] if s.run.finished else None
+        digest = Cell(hashlib.sha256(s.table.to_bytes()).hexdigest(), ("code", "digest"))
+        rows.append([s, str(s.run.config.runtime.seed), epoch, digest])
+    return Table.of(("run", "seed", "epoch selected", "SHA-256 of its ranks"), rows)
 
 
 def number(value: float | None, style: str = ".3f") -> str:
     """A figure of the page; a dash where there is none."""
     return DASH if value is None else format(value, style)
-
-
-def _figures(values: Iterable[float | None]) -> list[Cell]:
-    return [number_cell(number(value)) for value in values]
 
 
 def signed(value: float) -> str:
@@ -301,7 +279,7 @@ def p_value(value: float | None) -> str:
 
 def _test_cell(found: Mapping[str, Any]) -> Cell:
     if found["difference"] is None:
-        return number_cell(DASH)
+        return Cell(DASH)
     sure = found["p_value"] is not None and found["p_value"] < 0.05
     pair = f"{signed(found['ci_low'])} to {signed(found['ci_high'])}"
     small = "\n".join(part for part in (pair, p_value(found["p_value"])) if part)
@@ -309,12 +287,10 @@ def _test_cell(found: Mapping[str, Any]) -> Cell:
     return Cell(signed(found["difference"]), kinds, small=small)
 
 
-def _metric_cells(
-    values: Mapping[str, Any], columns: Sequence[str], among: Sequence[Mapping[str, Any]]
-) -> list[Cell]:
-    """Figures, the best of several runs marked."""
+def _metric_cells(values: Mapping[str, Any], among: Sequence[Mapping[str, Any]]) -> list[Cell]:
+    """All metrics and AMRI, the best of several runs marked."""
     cells = []
-    for column in columns:
+    for column in (*(metric.name for metric in metrics.columns()), "amri"):
         metric = metrics.METRICS.get(column)
         is_rank = metric is not None and metric.style != metrics.Metric.style
         text = number(values[column], ",.1f" if is_rank else ".3f")

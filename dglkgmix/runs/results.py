@@ -11,7 +11,7 @@ from torch import Tensor
 
 from dglkgmix.config.goal import MRR
 from dglkgmix.evaluation.account import account
-from dglkgmix.evaluation.assessment import assess_calibration, fit_calibration
+from dglkgmix.evaluation.calibration import assess_calibration, fit_calibration
 from dglkgmix.evaluation.candidates import Candidates
 from dglkgmix.evaluation.list_account import listed_answers
 from dglkgmix.evaluation.list_probability import ListProbability, fit_on_validation
@@ -19,8 +19,7 @@ from dglkgmix.evaluation.metrics import overall
 from dglkgmix.evaluation.model_scorer import ModelScorer
 from dglkgmix.evaluation.platt import Platt
 from dglkgmix.evaluation.popularity import PopularityScorer
-from dglkgmix.evaluation.rank_split import rank_split
-from dglkgmix.evaluation.rank_table import RankTable
+from dglkgmix.evaluation.rank_table import RankTable, rank_split
 from dglkgmix.files import RunFolder
 from dglkgmix.kg.degrees import DegreeBins
 from dglkgmix.kg.graph import KnowledgeGraph

@@ -14,14 +14,13 @@ import torch
 from dglkgmix.config import Config
 from dglkgmix.config.classes import trusting
 from dglkgmix.errors import CheckpointError, ConfigError
-from dglkgmix.evaluation.assessment import fit_calibration
+from dglkgmix.evaluation.calibration import fit_calibration
 from dglkgmix.evaluation.candidates import Candidates, read_types
 from dglkgmix.evaluation.list_probability import FEATURES, ListProbability, fit_on_validation
 from dglkgmix.evaluation.model_scorer import ModelScorer
 from dglkgmix.evaluation.neighbours import Neighbour, Neighbours
 from dglkgmix.evaluation.platt import Platt
-from dglkgmix.evaluation.rank_split import rank_split
-from dglkgmix.evaluation.rank_table import RankTable
+from dglkgmix.evaluation.rank_table import RankTable, rank_split
 from dglkgmix.files import RunFolder
 from dglkgmix.kg.degrees import DegreeBins
 from dglkgmix.kg.graph import KnowledgeGraph

@@ -36,6 +36,10 @@ _NAMES = {"name": pa.large_string()}
 _TRIPLES = {**dict.fromkeys(ROLES, pa.int64()), "split": pa.string()}
 
 
+# What options stand for where a run is older than they are.
+_LEFT_OUT = Config(model=ModelConfig(residual="none"))
+
+
 class Spectator(RunFolder):
     """Reads what another process writes; its own writes and removals do nothing.
 
@@ -73,7 +77,7 @@ def read_config(folder: RunFolder) -> Config:
     """
     where = str(folder.path / CONFIG)
     try:
-        config = loads(folder.read(CONFIG).decode(), where=where, trust=False)
+        config = loads(folder.read(CONFIG).decode(), _LEFT_OUT, where=where, trust=False)
     except UnicodeDecodeError as error:
         raise CheckpointError(f"{where}: not UTF-8: {error.reason}") from None
     except ConfigError as error:  # It says where.

@@ -25,6 +25,8 @@ from dglkgmix.training.stages import shared
 _SMALL = 50_000
 # Entities E whose vectors of 512 numbers, with what Adagrad keeps of each, take 1 GiB.
 _MANY = 250_000
+# Edges of an entity above which a graph counts as dense: UMLS has 77, CoDEx-S 32.
+_DENSE = 60
 # A batch brings its synthetic samples along, six a query on FB15k-237, and ConvE keeps 40 kB of
 # each row several times over: 8,192 queries took 8.7 GiB there, 2,048 took 2.9.
 _FULL_GRAPH_QUERIES = 2048
@@ -102,8 +104,13 @@ def learning_rate(
     return 0.003 if num_edges < _SMALL or decoder.long_vectors else 0.001
 
 
-def n3(num_edges: int) -> float:
-    """Weight of the N3 penalty, chosen on validation (docs/guides/own-graph.md)."""
+def n3(num_edges: int, num_entities: int) -> float:
+    """Weight of the N3 penalty, chosen on validation (docs/guides/own-graph.md).
+
+    The penalty counts a vector once for every triple, so a dense graph needs less of it.
+    """
+    if num_edges > _DENSE * num_entities:
+        return 0.005
     return 0.05 if num_edges < _SMALL else 0.02
 
 
@@ -149,7 +156,7 @@ def _training(training: TrainingConfig, config: Config, kg: KnowledgeGraph) -> T
     training = dataclasses.replace(training, **base)
     return dataclasses.replace(
         training,
-        n3=_settle(training.n3, n3(kg.num_edges) if softmax else 0.0),
+        n3=_settle(training.n3, n3(kg.num_edges, kg.num_entities) if softmax else 0.0),
         epochs=_settle(training.epochs, after_parent(most) if training.parent else most),
         batch_size=_settle(training.batch_size, batch_size(training.regime, whole_graph, size)),
         lr_decay=_settle(training.lr_decay, 0.5 if training.schedule == "plateau" else 1.0),

@@ -88,8 +88,10 @@ def train(
     config = merge(config, {"model": model, "strategy": chosen}, where="train")
     checked = settled(kg, config)
     check_memory(checked, kg, torch.device(checked.runtime.device), processes)
+    with torch.device("meta"):  # Refused before anything is written.
+        LinkPredictor.build(checked.model, kg)
     start = read_start(checked, kg, parent_name)
-    if start is not None:  # Refused before anything is written.
+    if start is not None:
         parent = checked.training.parent or checked.pretrain.run
         if Path(parent).resolve() == Path(out).resolve():
             raise ConfigError(

@@ -9,8 +9,8 @@ import sys
 from pathlib import Path
 
 from dglkgmix import DegreeBins, Run
+from dglkgmix.report.figures.bars import draw_mrr_by_bin
 from dglkgmix.report.figures.canvas import save
-from dglkgmix.report.figures.mrr_by_bin import Estimate, draw_mrr_by_bin
 from dglkgmix.report.subject import read_subjects
 
 
@@ -18,18 +18,8 @@ def main(folder: Path) -> None:
     """Write mrr-by-degree.png."""
     bins = DegreeBins()
     subjects = read_subjects([Run.open(folder / n) for n in ("standard", "mixup")], "test", bins)
-    shown = {
-        s.name: {
-            name: Estimate(
-                s.account["bins"][name]["mrr"],
-                *(s.intervals[name] or (None, None)),
-                queries=s.account["bins"][name]["queries"],
-            )
-            for name in bins.names
-        }
-        for s in subjects
-    }
-    save(draw_mrr_by_bin(shown), Path(__file__).with_name("mrr-by-degree.png"))
+    figure, _ = draw_mrr_by_bin({s.name: s.estimates(bins) for s in subjects})
+    save(figure, Path(__file__).with_name("mrr-by-degree.png"))
 
 
 if __name__ == "__main__":

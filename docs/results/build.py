@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import math
 import re
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
@@ -24,10 +23,14 @@ import jinja2
 
 from dglkgmix.experiments.recipes import paper_numbers
 from dglkgmix.experiments.results_text import tables
+from dglkgmix.report.figures.bars import Estimate, draw_mrr_by_bin
 from dglkgmix.report.figures.canvas import save
-from dglkgmix.report.figures.degree_curves import ANSWER_DEGREE, ENTITY_DEGREE, draw_curves
-from dglkgmix.report.figures.joint_degree import JointGrid, draw_joint_degree
-from dglkgmix.report.figures.mrr_by_bin import Estimate, draw_mrr_by_bin
+from dglkgmix.report.figures.degree_curves import (
+    ANSWER_DEGREE,
+    ENTITY_DEGREE,
+    draw_curves,
+    draw_joint,
+)
 
 Axes = Mapping[str, Any]
 HERE = Path(__file__).resolve().parent
@@ -189,7 +192,7 @@ def figure(name: str, strategies: Iterable[str], caption: str, **axes: Any) -> s
 def figure_of(file: str, settings: Mapping[str, tuple[str, str]], caption: str, **axes: Any) -> str:
     """The same of settings of several experiments: label → experiment and strategy."""
     shown = {label: _estimates(group(*where, **axes)) for label, where in settings.items()}
-    save(draw_mrr_by_bin(shown), HERE / f"{file}.png")
+    save(draw_mrr_by_bin(shown)[0], HERE / f"{file}.png")
     return f"![{caption}](results/{file}.png)"
 
 
@@ -199,23 +202,13 @@ def panels(name: str, captions: Iterable[str]) -> str:
     drawn = {
         "entity": draw_curves(found["entity"], ENTITY_DEGREE),
         "relation": draw_curves(found["relation"], ANSWER_DEGREE),
-        "joint": draw_joint_degree(_joint(found["joint"])),
+        "joint": draw_joint(found["joint"]),
     }
-    for panel, picture in drawn.items():
+    for panel, (picture, _) in drawn.items():
         save(picture, HERE / f"{name}-{panel}.png")
     shown = [f"![{c}](results/{name}-{p}.png)" for p, c in zip(drawn, captions, strict=True)]
     rows = [shown, ["---"] * len(shown), ["MRR by entity degree", "by the answer's", "by both"]]
     return _markdown(rows)
-
-
-def _joint(found: dict[str, Any]) -> JointGrid:
-    values = [[math.nan if value is None else value for value in row] for row in found["mrr"]]
-    return JointGrid(
-        tuple(found["tail_names"]),
-        tuple(found["other_names"]),
-        tuple(map(tuple, values)),
-        tuple(map(tuple, found["queries"])),
-    )
 
 
 def paper(data: str, model: str, strategy: str, where: str = "overall") -> str:

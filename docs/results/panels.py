@@ -7,16 +7,17 @@
 from __future__ import annotations
 
 import json
-import math
 import sys
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from dglkgmix import DegreeBins, Run
 from dglkgmix.experiments.execute import summarise
-from dglkgmix.report.figures.degree_curves import entity_degree_curves, tail_relation_curves
-from dglkgmix.report.figures.joint_degree import JointGrid, joint_grid
+from dglkgmix.report.figures.degree_curves import (
+    entity_degree_curves,
+    joint_grid,
+    tail_relation_curves,
+)
 
 HERE = Path(__file__).resolve().parent
 
@@ -28,7 +29,7 @@ def measure(run: Run) -> dict[str, Any]:
     panels = {
         "entity": _curves(entity_degree_curves(table)),
         "relation": _curves(tail_relation_curves(table)),
-        "joint": _grid(joint_grid(table)),
+        "joint": joint_grid(table),
     }
     return {**made, "panels": panels}
 
@@ -38,12 +39,6 @@ def _curves(curves: Any) -> dict[str, Any]:
         name: {degrees: {"mrr": m["mrr"], "queries": m["queries"]} for degrees, m in points.items()}
         for name, points in curves.items()
     }
-
-
-def _grid(grid: JointGrid) -> dict[str, Any]:
-    found = asdict(grid)
-    found["mrr"] = [[None if math.isnan(value) else value for value in row] for row in grid.mrr]
-    return found
 
 
 def main(run: str, name: str) -> None:

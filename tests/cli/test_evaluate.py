@@ -5,7 +5,7 @@ import pytest
 from dglkgmix.cli.compare import compare
 from dglkgmix.cli.evaluate import KINDS, evaluate
 from dglkgmix.errors import ConfigError, DataError
-from dglkgmix.evaluation import details, list_probability
+from dglkgmix.evaluation import account, list_probability
 from dglkgmix.evaluation.model_scorer import ModelScorer
 from dglkgmix.evaluation.rank_table import RankTable
 from dglkgmix.evaluation.shortlist import read_shortlists
@@ -42,7 +42,7 @@ def test_ranking_anew_gives_the_stored_ranks(run):
 
 
 def test_every_grouping_is_there_on_request(run, listed):
-    assert tuple(KINDS) == (*details.KINDS, "shortlist")
+    assert tuple(KINDS) == (*account.KINDS, "shortlist")
     arguments = [text for kind in KINDS for text in ("--by", kind)]
     found = call_json(evaluate, run, *arguments)["by"]
     assert list(found) == KINDS

@@ -20,7 +20,7 @@ SOFTMAX = {"loss": "ce", "optimizer": "adagrad", "label_smoothing": 0.0, "input_
         (["strategy.name=logit-adjustment"], SOFTMAX),
         (["model.decoder=conve"], PAPER),
         (["model.decoder=conve", "strategy.name=logit-adjustment"], PAPER | {"loss": "ce"}),
-        (["model.encoder=rgcn"], PAPER),
+        (["model.encoder=rgcn"], SOFTMAX),
         (["training.regime=1-k"], PAPER),
         (["training.loss=bce"], PAPER),
         (["training.optimizer=adam"], PAPER),

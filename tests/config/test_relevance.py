@@ -99,6 +99,7 @@ def test_every_option_is_read_by_some_plan() -> None:
         for decoder in ("conve", "tucker", "transe", "rotate")
         for more in (
             ("model.encoder=rgcn",),
+            ("model.encoder=compgcn",),
             ("training.regime=1-k", "pretrain.regime=same", "pretrain.swa=true"),
             ("training.schedule=plateau", *(["training.loss=ce"] if name == "mixup" else [])),
         )

@@ -52,7 +52,7 @@ def test_what_a_decoder_says_of_its_probabilities() -> None:
 def test_every_package_class_is_found() -> None:
     found = [find("decoder", name).__name__ for name in DECODERS]
     assert found[:3] == ["ConvE", "TuckER", "DistMult"]
-    assert [find("encoder", name).__name__ for name in ENCODERS] == ["Lookup", "RGCN"]
+    assert [find("encoder", name).__name__ for name in ENCODERS] == ["Lookup", "RGCN", "CompGCN"]
     assert len({find("strategy", name) for name in STRATEGIES}) == len(STRATEGIES)
 
 

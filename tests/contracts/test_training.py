@@ -1,5 +1,6 @@
 """What every combination of decoder, encoder, regime and strategy must do in one epoch."""
 
+import itertools
 import math
 
 import pytest
@@ -58,8 +59,13 @@ def options(decoder, encoder, regime, strategy):
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
 @pytest.mark.parametrize("regime", ["1-n", "1-k"])
-@pytest.mark.parametrize("encoder", ["lookup", "rgcn"])
-@pytest.mark.parametrize("decoder", DECODERS)
+@pytest.mark.parametrize(
+    ("decoder", "encoder"),
+    [
+        *itertools.product(DECODERS, ["lookup", "rgcn"]),
+        *[(name, "compgcn") for name in ("conve", "tucker", "complex", "transe")],
+    ],
+)
 def test_an_epoch_moves_every_parameter_and_gives_finite_figures(
     graph, decoder, encoder, regime, strategy
 ):

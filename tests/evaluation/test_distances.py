@@ -50,21 +50,6 @@ def test_by_hand():
     }
 
 
-def test_a_head_with_two_relations_counts_once():
-    """H_t is a set: 1 leads to 2 twice, 3 once; from 0 they are 1 and 3 away, 2 on average."""
-    kg = KnowledgeGraph.from_arrays([(0, 0, 2), (1, 0, 2), (1, 1, 2), (3, 0, 2)], entities=4)
-    entities = torch.tensor([[0.0], [1], [50], [3]])
-    found = embedding_distances(kg, entities, torch.zeros(4, 1), threshold=4)
-    # from 0: (1 + 3) / 2; from 1, for each of its two triples: (1 + 2) / 2; from 3: (3 + 2) / 2
-    assert found["head"] == pytest.approx((2 + 1.5 + 1.5 + 2.5) / 4)
-
-
-def test_nothing_below_the_threshold():
-    kg = KnowledgeGraph.from_arrays([(0, 0, 1)], entities=2)
-    found = embedding_distances(kg, torch.zeros(2, 2), torch.zeros(2, 2), threshold=0)
-    assert found == {"head": None, "head_triples": 0, "relation": None, "relation_triples": 0}
-
-
 def test_nearby_vectors_keep_their_distance():
     kg = KnowledgeGraph.from_arrays([(0, 0, 2), (1, 0, 2)], entities=3)
     entities = torch.tensor([[100.0], [100.001], [0]], dtype=torch.float64)

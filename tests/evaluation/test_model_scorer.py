@@ -1,9 +1,63 @@
+"""Every scorer: any slice and any candidates give the scores of the whole, in float32."""
+
 from __future__ import annotations
 
+import pytest
 import torch
 
-from dglkgmix.evaluation.model_scorer import ModelScorer, evaluating
-from tests.evaluation.test_scorer import model
+from dglkgmix.config import ModelConfig
+from dglkgmix.config.classes import DECODERS
+from dglkgmix.evaluation.model_scorer import ModelScorer, Scorer, evaluating
+from dglkgmix.evaluation.popularity import PopularityScorer
+from dglkgmix.models.link_predictor import LinkPredictor
+
+
+def model(kg, decoder="distmult"):
+    config = ModelConfig(
+        decoder=decoder,
+        input_dropout=0.2,
+        entity_dim=8,
+        relation_dim=8,
+        height=4,
+        kernel=2,
+        filters=4,
+        bias=decoder != "transe",
+    )
+    built = LinkPredictor.build(config, kg, seed=1)
+    if built.bias is not None:
+        torch.nn.init.normal_(built.bias)
+    return built
+
+
+@pytest.mark.parametrize("name", [*DECODERS, "popularity"])
+def test_slices_and_candidates_agree_with_the_whole(toy, name):
+    scorer: Scorer = (
+        PopularityScorer(toy) if name == "popularity" else ModelScorer(model(toy, name))
+    )
+    assert scorer.num_entities == 5
+    query = scorer.query(torch.tensor([0, 3, 3]), torch.tensor([0, 5, 1]))
+    whole = scorer.scores(query, 0, 5)
+    assert whole.shape == (3, 5)
+    assert whole.dtype == torch.float32
+    parts = torch.cat([scorer.scores(query, a, b) for a, b in ((0, 1), (1, 4), (4, 5))], 1)
+    assert torch.allclose(parts, whole, atol=1e-6)
+    candidates = torch.tensor([[4, 0], [2, 2], [1, 4]])
+    gathered = scorer.gather(query, candidates)
+    assert torch.allclose(gathered, whole.gather(1, candidates), atol=1e-6)
+
+
+@pytest.mark.parametrize("name", [*DECODERS, "popularity"])
+def test_one_query_alone_scores_as_among_others(toy, name):
+    """Case 11, and no dimension is lost on the way."""
+    scorer: Scorer = (
+        PopularityScorer(toy) if name == "popularity" else ModelScorer(model(toy, name))
+    )
+    heads, relations = torch.tensor([0, 3, 2, 1]), torch.tensor([0, 5, 1, 2])
+    together = scorer.scores(scorer.query(heads, relations), 0, 5)
+    alone = [
+        scorer.scores(scorer.query(heads[i : i + 1], relations[i : i + 1]), 0, 5) for i in range(4)
+    ]
+    assert torch.allclose(torch.cat(alone), together, atol=1e-6)
 
 
 def test_the_model_is_left_in_the_mode_it_was_in(toy):
@@ -45,8 +99,3 @@ def test_the_bias_belongs_to_the_scores(toy):
     with_bias = scorer.scores(query, 2, 5)
     plain = query @ scorer.vectors.entities[2:5].T
     assert torch.allclose(with_bias - plain, built.bias[None, 2:5], atol=1e-6)
-
-
-def test_scores_carry_no_gradient(toy):
-    scorer = ModelScorer(model(toy))
-    assert not scorer.scores(scorer.query(torch.tensor([0]), torch.tensor([0])), 0, 5).requires_grad

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dglkgmix.errors import DataError
-from dglkgmix.evaluation.platt import SLOPE, Platt, fit_platt, log_loss, sigmoid
+from dglkgmix.evaluation.platt import SLOPE, fit_platt, log_loss, sigmoid
 from tests.evaluation import plain
 
 
@@ -85,7 +85,3 @@ def test_equal_scores_say_how_many_are_true():
 def test_both_kinds_are_needed(label):
     with pytest.raises(DataError, match="true and false"):
         fit_platt(np.arange(3.0), np.full(3, label))
-
-
-def test_the_default_is_the_plain_sigmoid():
-    assert Platt().probability(np.array([0.0, 2.0])).tolist() == [0.5, plain.sigmoid(2.0)]

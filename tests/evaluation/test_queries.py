@@ -1,9 +1,7 @@
 from __future__ import annotations
 
-import pytest
 from hypothesis import given, settings
 
-from dglkgmix.errors import DataError
 from dglkgmix.evaluation.queries import evaluation_queries
 from tests.evaluation.graphs import graphs, library
 
@@ -27,16 +25,3 @@ def test_a_query_is_described_as_a_person_would_write_it(toy):
         "(?, likes, c)",
         "(?, knows, c)",
     ]
-
-
-def test_without_names_a_query_is_described_by_ids(toy):
-    queries = evaluation_queries(toy, "test")
-    bare = type(queries)(
-        queries.heads, queries.relations, queries.answers, queries.direction, queries.triple
-    )
-    assert bare.describe(0) == f"(entity {int(queries.heads[0])}, relation 0, ?)"
-
-
-def test_an_unknown_split_is_refused(toy):
-    with pytest.raises(DataError, match="tset"):
-        evaluation_queries(toy, "tset")

@@ -216,10 +216,3 @@ def test_a_million_entities_within_four_gibibytes(run_python):
         """
     )
     assert found.returncode == 0, found.stderr
-
-
-def test_counting_in_float32_is_exact_up_to_its_limit() -> None:
-    most = torch.tensor(ranking.EXACT, dtype=torch.float32)
-    assert int(most) == ranking.EXACT
-    assert int(most - 1) == ranking.EXACT - 1
-    assert most + 1 == most

@@ -14,7 +14,7 @@ from dglkgmix.errors import ConfigError, DataError, NumericError, StorageError
 from dglkgmix.evaluation.vectors import FORMATS, export_vectors
 from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.models.link_predictor import LinkPredictor
-from tests.evaluation.test_scorer import model
+from tests.evaluation.test_model_scorer import model
 
 
 def test_parquet_holds_names_beside_vectors(toy, tmp_path):

@@ -15,9 +15,17 @@ def test_full_graph_by_hand():
     # Groups: (r0, 2), (r1, 2), (r2, 0), (r2, 1), (r3, 0).
     assert hood.sizes == (1, 1, 2, 1)
     assert hood.degrees.tolist() == [2, 1, 1, 1, 1]
-    assert hood.means(FEATURES).tolist() == [[2.0], [1.0], [10.0], [10.0], [10.0]]
+    means, degrees = hood.means(FEATURES)
+    assert means.tolist() == [[2.0], [1.0], [10.0], [10.0], [10.0]]
+    assert degrees.tolist() == [2, 1, 1, 1, 1]
     assert hood.num_targets == 4
     assert hood.groups.sum(torch.ones(5, 1)).tolist() == [[2.0], [1.0], [2.0], [0.0]]
+
+
+def test_groups_by_direction():
+    sums = Neighbourhood.full(KG).directions.sum(torch.tensor([[1.0], [2.0], [4.0], [8.0], [16.0]]))
+    # To 2 along r0 and r1; to 0 and 1 along their reciprocals.
+    assert sums.flatten().tolist() == [0, 0, 3, 0, 20, 8, 0, 0]
 
 
 def test_degrees_are_the_tail_relation_degrees():
@@ -29,14 +37,15 @@ def test_degrees_are_the_tail_relation_degrees():
 def test_hidden_edges_leave_mean_and_degree():
     hood = Neighbourhood.full(KG)
     # Edge 1 is (1 r0 2): 0 alone is left in its group. Edge 2 is all of the group (r1, 2).
-    means = hood.means(FEATURES, hidden=torch.tensor([1, 2]))
+    means, degrees = hood.means(FEATURES, hidden=torch.tensor([1, 2]))
     assert means.tolist() == [[1.0], [0.0], [10.0], [10.0], [10.0]]
-    assert hood.means(FEATURES).tolist()[0] == [2.0]  # nothing is remembered
+    assert degrees.tolist() == [1, 0, 1, 1, 1]
+    assert hood.means(FEATURES)[0].tolist()[0] == [2.0]  # nothing is remembered
 
 
 def test_hidden_edges_get_no_gradient():
     features = FEATURES.clone().requires_grad_()
-    Neighbourhood.full(KG).means(features, hidden=torch.tensor([1])).sum().backward()
+    Neighbourhood.full(KG).means(features, hidden=torch.tensor([1]))[0].sum().backward()
     # 0 in (r0, 2) and (r1, 2); 1 hidden; 2 in three reciprocal groups.
     assert features.grad.tolist() == [[2.0], [0.0], [3.0], [0.0]]
 

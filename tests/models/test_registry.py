@@ -33,11 +33,13 @@ def test_builds_each_decoder(name):
 
 @pytest.mark.parametrize("name", ENCODERS)
 def test_builds_each_encoder_for_its_decoder(name):
-    options = replace(OPTIONS, encoder=name, decoder="rescal")
+    # RESCAL has a matrix for each relation; CompGCN wants relations as long as entities.
+    decoder, relation_dim = ("complex", 12) if name == "compgcn" else ("rescal", 144)
+    options = replace(OPTIONS, encoder=name, decoder=decoder)
     encoder = build_encoder(options, KG, build_decoder(options))
     assert type(encoder) is find("encoder", name)
     assert encoder.entity_table.shape == (3, 12)
-    assert encoder.relation_table.shape == (2, 144)  # RESCAL: a matrix for each relation
+    assert encoder.relation_table.shape == (2, relation_dim)
 
 
 @pytest.mark.parametrize("name", DECODERS)

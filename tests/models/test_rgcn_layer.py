@@ -37,7 +37,7 @@ def test_layer_is_the_sum_over_edges(kind, hidden):
     layer = RGCNLayer(kind(6, 4, 2), 4).double()
     features = torch.randn(13, 4, dtype=torch.float64)
     edges = None if hidden is None else torch.tensor(hidden)
-    ours = layer(features, Neighbourhood.full(KG), edges)
+    ours, _ = layer(features, features[:0], Neighbourhood.full(KG), edges)
     torch.testing.assert_close(ours, edge_by_edge(layer, features, set(hidden or ())))
 
 
@@ -51,7 +51,7 @@ def test_many_relations_of_few_edges(kind):
     layer = RGCNLayer(kind(40, 4, 2), 4).double()
     features = torch.randn(13, 4, dtype=torch.float64, requires_grad=True)
     inputs = (features, *layer.parameters())
-    ours = layer(features, hood, None)
+    ours, _ = layer(features, features[:0], hood, None)
     weights = [torch.block_diag(*blocks) for blocks in layer.matrices()]
     expected = layer.self_loop(features)
     for head, relation, tail in zip(

@@ -5,21 +5,11 @@ import torch
 
 from dglkgmix.errors import DataError, UnknownNameError
 from dglkgmix.evaluation.candidates import Candidates
-from dglkgmix.evaluation.list_probability import FEATURES, ListProbability
 from dglkgmix.evaluation.platt import sigmoid
-from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.prediction.answers import Predictor, Query
 from dglkgmix.prediction.facts import COLUMNS, Side, fact_row
 from tests.evaluation.stand_ins import TableScorer
-
-# Log odds of half the score, less 1.
-HALF = ListProbability(-1.0, tuple(0.5 * (name == "score") for name in FEATURES), {})
-
-
-@pytest.fixture
-def toy(toy_rows):
-    """Entities a b c d lone, relations likes knows only_valid."""
-    return KnowledgeGraph.from_names(*toy_rows.values())
+from tests.prediction.conftest import HALF
 
 
 @pytest.fixture

@@ -7,9 +7,16 @@ import pyarrow.parquet as pq
 import pytest
 
 from dglkgmix.errors import ConfigError, DataError
+from dglkgmix.prediction import files
 from dglkgmix.prediction.answers import Answer, Prediction, Query
 from dglkgmix.prediction.facts import Triple
-from dglkgmix.prediction.files import COLUMNS, read_queries, write_answers
+from dglkgmix.prediction.files import (
+    COLUMNS,
+    ENDINGS,
+    read_queries,
+    write_answers,
+    write_rows,
+)
 
 WILD = '=cmd|" /C calc"!A0'
 
@@ -158,6 +165,48 @@ def test_no_answers_make_a_file_with_columns_alone(tmp_path):
 
 
 def test_other_endings_are_refused(tmp_path, predictions):
-    with pytest.raises(ConfigError, match="answers are written to"):
+    with pytest.raises(ConfigError, match=r"written to \.csv, \.tsv, \.jsonl, \.parquet"):
         write_answers(tmp_path / "answers.xlsx", predictions)
     assert not (tmp_path / "answers.xlsx").exists()
+
+
+TYPES = {"name": str, "count": int, "share": float, "known": bool}
+ROWS = [
+    {"name": "a", "count": 1, "share": 0.5, "known": True},
+    {"name": "=b", "count": None, "share": None, "known": False},
+    {"name": "c", "count": 3, "share": 1e-9, "known": None},
+]
+
+
+def test_parquet_keeps_types_and_what_is_missing(tmp_path, monkeypatch):
+    monkeypatch.setattr(files, "_GROUP", 2)
+    write_rows(tmp_path / "rows.parquet", iter(ROWS), TYPES)
+    table = pq.read_table(tmp_path / "rows.parquet")
+    assert table.to_pylist() == ROWS
+    assert [str(kind) for kind in table.schema.types] == ["string", "int64", "double", "bool"]
+    assert pq.ParquetFile(tmp_path / "rows.parquet").num_row_groups == 2
+
+
+def test_lines_of_json_are_rows_or_other_objects(tmp_path):
+    path = tmp_path / "rows.jsonl"
+    write_rows(path, iter(ROWS), TYPES)
+    assert [json.loads(line) for line in path.read_text().splitlines()] == ROWS
+    write_rows(path, iter(ROWS), TYPES, [{"é": 1}])
+    assert path.read_text(encoding="utf-8") == '{"é": 1}\n'
+    write_rows(path, iter(ROWS), TYPES, [])
+    assert path.read_text() == ""
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_a_file_is_whole_or_as_it_was(tmp_path, ending):
+    path = tmp_path / f"rows{ending}"
+    path.write_text("before")
+
+    def failing():
+        yield ROWS[0]
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        write_rows(path, failing(), TYPES)
+    assert path.read_text() == "before"
+    assert [p.name for p in tmp_path.iterdir()] == [path.name]

@@ -153,8 +153,8 @@ def tables(folder):
     import pyarrow.parquet as pq
 
     from dglkgmix.errors import DataError
-    from dglkgmix.evaluation.false_triples import read_false_triples
     from dglkgmix.evaluation.foreign import read_ranks
+    from dglkgmix.evaluation.negatives import read_false_triples
     from dglkgmix.kg.graph import KnowledgeGraph
     from dglkgmix.prediction.files import read_queries
 

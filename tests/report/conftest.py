@@ -4,7 +4,8 @@ import pytest
 
 from dglkgmix.config import Config, DataConfig
 from dglkgmix.config.toml import set_option
-from dglkgmix.evaluation.rank_table import SCHEMA, RankTable
+from dglkgmix.evaluation.popularity import PopularityScorer
+from dglkgmix.evaluation.rank_table import SCHEMA, RankTable, rank_split
 from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.runs.run import Run
 from dglkgmix.training.launch import train
@@ -27,16 +28,9 @@ def make_table():
             "rank_pessimistic": columns["rank"],
             "candidates": [100] * count,
         }
-        zeros = {name: [0] * count for name in SCHEMA.names}
-        data = zeros | defaults | columns
-        return RankTable(
-            pa.table(
-                {name: pa.array(data[name]).cast(SCHEMA.field(name).type) for name in data},
-                schema=None,
-            )
-            .select(SCHEMA.names)
-            .cast(SCHEMA)
-        )
+        data = {name: [0] * count for name in SCHEMA.names} | defaults | columns
+        arrays = {field.name: pa.array(data[field.name]).cast(field.type) for field in SCHEMA}
+        return RankTable(pa.table(arrays, schema=SCHEMA))
 
     return make
 
@@ -72,6 +66,11 @@ def make_run(small_graph, tmp_path_factory):
         return Run.open(path)
 
     return make
+
+
+def popularity(run):
+    """Ranks of the test split by degrees alone."""
+    return rank_split(PopularityScorer(run.kg), run.kg, "test", candidates=run.candidates)
 
 
 SETTINGS = {

@@ -1,3 +1,4 @@
+import html
 import re
 import shutil
 import subprocess
@@ -9,6 +10,7 @@ from dglkgmix.errors import CheckpointError, DataError
 from dglkgmix.kg.degrees import DegreeBins
 from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.report.page import render, write_report
+from dglkgmix.report.subject import best_first, read_subjects
 
 VOID = {"meta", "link", "img", "br", "hr", "input"}
 
@@ -117,8 +119,30 @@ def test_every_figure_has_a_description(text):
     assert all(re.search(r"<desc[^>]*>\w.+?</desc>", svg, re.DOTALL) for svg in svgs)
 
 
-def test_a_page_on_one_run_compares_nothing(run):
-    text = render([run], split="valid", bins=DegreeBins((2,)))
+def test_the_best_run_is_open_and_the_other_folded_away(text, run, other_run):
+    subjects = read_subjects([run, other_run], "test", DegreeBins())
+    best, worst = (html.escape(s.name) for s in best_first(subjects))
+    parts = {part.split('"')[0]: part for part in text.split('<section id="')[1:]}
+    for anchor, title in (
+        ("degrees-and-mrr", f"MRR of {best} by degree"),
+        ("examples", f"Example predictions of {best}"),
+        ("map", f"Map of the entities of {best}"),
+        ("calibration", "Calibration"),
+    ):
+        assert f"<h2>{title}</h2>" in parts[anchor]
+        folded = parts[anchor].split("<summary>The same for ")[1:]
+        assert [part.split("</summary>")[0] for part in folded] == [worst]
+    words = ("Probabilities of ranked answers:", "Each triple against", "of the KG-Mixup paper")
+    places = [parts["calibration"].index(word) for word in words]
+    assert places == sorted(places)
+
+
+@pytest.mark.parametrize(("projection", "words"), [("pca", "vary most"), ("tsne", "neighbours")])
+def test_a_page_on_one_run_compares_nothing(run, projection, words):
+    text = render([run], split="valid", bins=DegreeBins((2,)), projection=projection)
+    assert words in " ".join(text.split('id="map"')[1].split("<svg")[0].split())
+    assert "The same for" not in text
+    assert "Results on the valid split, by degree" in text
     assert "[2,∞)" in text
     assert "[2,inf)" not in text
     page = Page(text)

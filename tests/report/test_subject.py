@@ -4,13 +4,11 @@ import numpy as np
 import pytest
 
 from dglkgmix.errors import DataError
-from dglkgmix.evaluation.metrics import overall
 from dglkgmix.kg.degrees import DegreeBins
 from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.report.subject import (
     best_first,
     isolated,
-    popularity_table,
     read_subjects,
     unique_names,
 )
@@ -35,8 +33,8 @@ def test_scaling_is_fitted_on_validation_and_told_before_and_after(subjects):
     found = subjects[0].account["calibration"]
     assert found["scale"] > 0
     before, after = subjects[0].diagram["before scaling"], subjects[0].diagram["after scaling"]
-    assert sum(p["count"] for p in before) == sum(p["count"] for p in after) == 120
-    assert max(p["confidence"] for p in after) <= 1
+    assert sum(p.size for p in before) == sum(p.size for p in after) == 120
+    assert max(p.probability for p in after) <= 1
 
 
 def test_without_validation_triples_there_is_no_scaling(small_graph, make_run):
@@ -72,13 +70,3 @@ def test_other_names_stay_as_they_are(name):
 def test_the_best_run_comes_first(subjects):
     by_mrr = sorted(subjects, key=lambda s: -s.account["overall"]["mrr"])
     assert best_first(subjects) == best_first(subjects[::-1]) == by_mrr
-
-
-def test_the_yardstick_ranks_by_degree():
-    # b answers r twice, c once; (a, r, c) is asked for, (a, r, b) is known: c competes with a.
-    train = [("a", "r", "b"), ("c", "r", "b"), ("b", "r", "c")]
-    kg = KnowledgeGraph.from_names(train, [], [("a", "r", "c")])
-    table = popularity_table(kg, "test", 2**20)
-    tail = table.select(~table.asks_head)
-    assert tail["rank"].tolist() == [1.0]
-    assert overall(tail)["mrr"] == 1.0

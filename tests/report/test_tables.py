@@ -3,7 +3,8 @@ import pytest
 from dglkgmix.evaluation.significance import compare
 from dglkgmix.kg.degrees import DegreeBins, readable
 from dglkgmix.report import tables
-from dglkgmix.report.subject import popularity_table, read_subjects
+from dglkgmix.report.subject import read_subjects
+from tests.report.conftest import popularity
 
 BINS = DegreeBins((1, 3))
 
@@ -18,8 +19,8 @@ def texts(table):
 
 
 @pytest.fixture(scope="module")
-def yardstick(small_graph):
-    return popularity_table(small_graph, "test", 2**20)
+def yardstick(run):
+    return popularity(run)
 
 
 def test_every_row_has_a_cell_for_every_column(subjects, small_graph, yardstick):

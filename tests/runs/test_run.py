@@ -8,7 +8,7 @@ from dglkgmix.config.toml import apply_overrides
 from dglkgmix.errors import CheckpointError
 from dglkgmix.evaluation.candidates import Candidates
 from dglkgmix.evaluation.model_scorer import ModelScorer
-from dglkgmix.evaluation.rank_split import rank_split
+from dglkgmix.evaluation.rank_table import rank_split
 from dglkgmix.files import RunFolder
 from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.prediction.answers import Predictor, Query

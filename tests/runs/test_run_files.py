@@ -128,3 +128,11 @@ def test_a_spectator_of_a_new_run_sees_nothing_that_lies_in_its_folder(tmp_path)
 def test_a_spectator_needs_a_run_to_open(tmp_path):
     with pytest.raises(CheckpointError, match="no such run folder"):
         Spectator.open(tmp_path / "none")
+
+
+def test_settings_older_than_the_residual_weight_have_none(tmp_path):
+    with RunFolder.create(tmp_path / "run") as folder:
+        folder.write("config.toml", b'[model]\nencoder = "rgcn"\n')
+        assert read_config(folder).model.residual == "none"
+        folder.write("config.toml", b'[model]\nencoder = "rgcn"\nresidual = 0.5\n')
+        assert read_config(folder).model.residual == 0.5

@@ -175,6 +175,7 @@ def test_bilinear_decoders_have_defaults_of_their_own(graph, overrides, expected
 
 
 def test_a_graph_of_many_edges_takes_longer_vectors_and_a_smaller_penalty():
-    assert (defaults.n3(49_999), defaults.n3(50_000)) == (0.05, 0.02)
+    assert (defaults.n3(49_999, 9_999), defaults.n3(50_000, 9_999)) == (0.05, 0.02)
+    assert (defaults.n3(6_000, 100), defaults.n3(6_001, 100)) == (0.05, 0.005)
     dims = [defaults.entity_dim(size, 9, softmax=True) for size in (49_999, 50_000)]
     assert dims == [256, 512]

@@ -21,6 +21,21 @@ def test_what_cannot_fit_is_refused_before_anything_is_written(graph, tmp_path, 
     assert not (tmp_path / "run").exists()
 
 
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("model.encoder=compgcn", "model.decoder=rescal"), "of 8 numbers with relations of 64"),
+        (("model.encoder=rgcn", "model.decomposition=block", "model.bases=3"), "bases is 3"),
+    ],
+)
+def test_an_encoder_that_does_not_fit_is_refused_before_anything_is_written(
+    graph, tmp_path, options, message
+):
+    with pytest.raises(ConfigError, match=message):
+        train(graph, settings(*options, "model.entity_dim=8"), tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
 def test_settings_of_a_parent_are_its_own_in_one_stage_on_this_machine(graph, tmp_path):
     mixed = ("strategy.name=mixup", "training.epochs=5", "training.lr=0.5", "runtime.seed=3")
     train(graph, settings(*mixed, "runtime.block=99"), tmp_path / "run")

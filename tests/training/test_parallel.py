@@ -14,7 +14,7 @@ from dglkgmix.config.toml import apply_overrides
 from dglkgmix.errors import ConfigError, NumericError
 from dglkgmix.evaluation import ranking
 from dglkgmix.evaluation.model_scorer import ModelScorer
-from dglkgmix.evaluation.rank_split import rank_split
+from dglkgmix.evaluation.rank_table import rank_split
 from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.models.link_predictor import LinkPredictor
 from dglkgmix.processes import ALONE, Processes

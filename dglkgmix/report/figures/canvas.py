@@ -12,7 +12,7 @@ import io
 import re
 import unicodedata
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -112,23 +112,9 @@ def drawing(
         figure.set_layout_engine("none")
 
 
-def grouped_bars(axes: Axes, series: Iterable[Sequence[float | None]]) -> list[Any]:
-    """The bars of each series, side by side at 0, 1, …; one without a value has no height."""
-    series = list(series)
-    width = 0.8 / max(1, len(series))
-    axes.tick_params(axis="x", length=0)
-    return [
-        axes.bar(
-            [i - 0.4 + (place + 0.5) * width for i in range(len(values))],
-            [value or 0.0 for value in values],
-            width * 0.92,
-            color=SERIES[place % len(SERIES)],
-            hatch=HATCHES[place % len(HATCHES)],
-            edgecolor=PAPER,
-            linewidth=0,
-        )
-        for place, values in enumerate(series)
-    ]
+def line_style(place: int) -> dict[str, Any]:
+    """Colour and marker of a series, by its place."""
+    return {"color": SERIES[place % len(SERIES)], "marker": MARKERS[place % len(MARKERS)]}
 
 
 def legend(axes: Axes, handles: Sequence[Any], names: Sequence[str]) -> None:

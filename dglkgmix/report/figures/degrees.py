@@ -52,7 +52,7 @@ def degree_distribution(kg: KnowledgeGraph, path: str | Path, bins: DegreeBins) 
     """
     path = path_of(path)
     check_plot_path(path)
-    figure, ending = draw_degrees(distribution_of(kg, bins)), path.suffix[1:].lower()
+    (figure, _), ending = draw_degrees(distribution_of(kg, bins)), path.suffix[1:].lower()
     write_atomic(path, lambda temporary: save(figure, temporary, ending))
 
 
@@ -72,23 +72,18 @@ def distribution_of(kg: KnowledgeGraph, bins: DegreeBins) -> DegreeDistribution:
     )
 
 
-def draw_degrees(distribution: DegreeDistribution) -> Figure:
+def draw_degrees(distribution: DegreeDistribution) -> tuple[Figure, str]:
     """Two panels: pairs by degree, both axes logarithmic, and test queries by bin."""
     height = max(3.6, 0.34 * len(distribution.bins))
     with drawing(9.2, height, panels=2) as (figure, [left, right]):
         _paint_pairs(left, distribution)
         _paint_test(right, distribution)
-    return figure
-
-
-def describe_degrees(distribution: DegreeDistribution) -> str:
-    """The figure in words."""
     total = sum(distribution.test.values())
     shares = [
         f"{readable(name)} {count:,}" + (f" ({100 * count / total:.1f} %)" if total else "")
         for name, count in distribution.test.items()
     ]
-    return (
+    return figure, (
         f"Tail-relation degrees of {sum(distribution.pairs):,} pairs of tail and relation, from 1 "
         f"to below {distribution.edges[-1]:,}; {distribution.pairs[0]:,} pairs have degree 1. "
         f"Test queries by degree of the answer: {', '.join(shares)}."

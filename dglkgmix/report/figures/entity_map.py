@@ -73,7 +73,7 @@ def entity_map(run: Run, projection: str) -> EntityMap:
     return EntityMap(points[:, :2], degrees[drawn], names, kg.num_entities, axes)
 
 
-def draw_entity_map(shown: EntityMap) -> Figure:
+def draw_entity_map(shown: EntityMap) -> tuple[Figure, str]:
     """A point an entity, in four classes of degree; names of those with the most triples."""
     with drawing(9.2, 6.0) as (figure, [axes]):
         axes.grid(visible=False)
@@ -90,7 +90,11 @@ def draw_entity_map(shown: EntityMap) -> Figure:
         legend(axes, handles, list(classes))
         figure.draw_without_rendering()
         _label(axes, shown)
-    return figure
+    counts = [f"{name}: {own.sum():,}" for name, own in classes.items()]
+    return figure, (
+        f"{len(shown.names):,} of {shown.total:,} entities as points along {shown.axes[0]} and "
+        f"{shown.axes[1]}, coloured by degree. {', '.join(counts)}."
+    )
 
 
 def degree_classes(shown: EntityMap) -> dict[str, np.ndarray[Any, np.dtype[np.bool_]]]:
@@ -103,15 +107,6 @@ def degree_classes(shown: EntityMap) -> dict[str, np.ndarray[Any, np.dtype[np.bo
         name = f"degree {low:,}" if low == high else f"degree {low:,}–{high:,}"
         found[name] = places == place
     return found
-
-
-def describe_entity_map(shown: EntityMap) -> str:
-    """The figure in words."""
-    counts = [f"{name}: {own.sum():,}" for name, own in degree_classes(shown).items()]
-    return (
-        f"{len(shown.names):,} of {shown.total:,} entities as points along {shown.axes[0]} and "
-        f"{shown.axes[1]}, coloured by degree. {', '.join(counts)}."
-    )
 
 
 def _label(axes: Axes, shown: EntityMap) -> None:

@@ -6,31 +6,34 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from dglkgmix.report.figures.canvas import MARKERS, MUTED, PANEL, SERIES, drawing, legend
+from dglkgmix.report.figures.canvas import MUTED, PANEL, drawing, legend, line_style
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-# Run name → rows of its history; epochs count from 1 within each stage.
-Histories = Mapping[str, Sequence[Mapping[str, Any]]]
+# Of a history; epochs count from 1 within each stage.
+Rows = Sequence[Mapping[str, Any]]
 LABELS = {"valid_mrr": "Validation MRR", "loss": "Training loss"}
 
 
-def draw_training_curves(histories: Histories, column: str) -> Figure:
+def draw_training_curves(histories: Mapping[str, Rows], column: str) -> tuple[Figure, str]:
     """``column`` is ``loss`` or ``valid_mrr``; stages follow each other on the epoch axis."""
     from matplotlib.ticker import LogLocator, MaxNLocator, NullLocator
 
+    handles, parts = [], []
     with drawing(*PANEL) as (figure, [axes]):
-        handles = []
-        for place, rows in enumerate(histories.values()):
-            points = curve(rows, column)
+        for place, (run, rows) in enumerate(histories.items()):
+            points, style = curve(rows, column), line_style(place)
             x, y = zip(*points, strict=True) if points else ((), ())
-            colour = SERIES[place % len(SERIES)]
-            marker = MARKERS[place % len(MARKERS)] if len(points) <= 40 else ""
-            handles.append(axes.plot(x, y, color=colour, marker=marker, markersize=4)[0])
+            marker = style["marker"] if len(points) <= 40 else ""
+            handles += axes.plot(x, y, **style | {"marker": marker, "markersize": 4})
             for start in stage_starts(rows):
-                line = colour if len(histories) > 1 else MUTED
+                line = style["color"] if len(histories) > 1 else MUTED
                 axes.axvline(start - 0.5, color=line, linewidth=1, linestyle=(0, (4, 3)), zorder=1)
+            if points:
+                ends = f"{y[0]:.4g} at epoch {x[0]} to {y[-1]:.4g} at {x[-1]}"
+                best = f", best {max(y):.4g}" if column == "valid_mrr" else ""
+                parts.append(f"{run}: {ends}{best}.")
         axes.set_xlabel("epoch (dashed: the next stage starts)")
         axes.set_ylabel(LABELS[column])
         losses = [value for rows in histories.values() for _, value in curve(rows, "loss")]
@@ -44,33 +47,16 @@ def draw_training_curves(histories: Histories, column: str) -> Figure:
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))
         if len(histories) > 1:
             legend(axes, handles, list(histories))
-    return figure
+    return figure, f"{LABELS[column]} over epochs. " + " ".join(parts)
 
 
-def describe_training_curves(histories: Histories, column: str) -> str:
-    """The figure in words."""
-    parts = []
-    for run, rows in histories.items():
-        points = curve(rows, column)
-        if points:
-            (first, start), (last, end) = points[0], points[-1]
-            best = max(value for _, value in points) if column == "valid_mrr" else None
-            peak = "" if best is None else f", best {best:.4g}"
-            parts.append(f"{run}: {start:.4g} at epoch {first} to {end:.4g} at {last}{peak}.")
-    return f"{LABELS[column]} over epochs. " + " ".join(parts)
-
-
-def curve(rows: Sequence[Mapping[str, Any]], column: str) -> list[tuple[int, float]]:
+def curve(rows: Rows, column: str) -> list[tuple[int, float]]:
     """(epoch over all stages, value) of the rows that have a value."""
-    points = []
-    for epoch, row in enumerate(rows, start=1):
-        value = row.get(column)
-        if value is not None and not math.isnan(value):
-            points.append((epoch, float(value)))
-    return points
+    values = ((epoch, row.get(column)) for epoch, row in enumerate(rows, start=1))
+    return [(epoch, float(v)) for epoch, v in values if v is not None and not math.isnan(v)]
 
 
-def stage_starts(rows: Sequence[Mapping[str, Any]]) -> list[int]:
+def stage_starts(rows: Rows) -> list[int]:
     """Epochs, over all stages, with which the second and further stages start."""
     stages = [row["stage"] for row in rows]
     return [i + 1 for i in range(1, len(stages)) if stages[i] != stages[i - 1]]

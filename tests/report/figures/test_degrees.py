@@ -9,7 +9,6 @@ from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.report.figures.canvas import SERIES
 from dglkgmix.report.figures.degrees import (
     degree_distribution,
-    describe_degrees,
     distribution_of,
     draw_degrees,
 )
@@ -30,7 +29,8 @@ def test_pairs_are_counted_in_classes_that_double():
 
 
 def test_bars_show_the_counts():
-    left, right = draw_degrees(distribution_of(KG, DegreeBins())).axes
+    figure, words = draw_degrees(distribution_of(KG, DegreeBins()))
+    left, right = figure.axes
     labels = [*left.get_xticklabels(), *left.get_yticklabels()]
     assert all("$" not in label.get_text() for label in labels)
     assert [bar.get_height() for bar in left.patches] == [7, 0, 1]
@@ -45,30 +45,26 @@ def test_bars_show_the_counts():
     assert right.yaxis_inverted()
     assert right.get_title(loc="left") == "Where the 4 test queries lie"
     assert {to_hex(bar.get_facecolor()) for bar in right.patches} == {SERIES[0]}
-
-
-def test_bounds_of_bins_within_the_degrees_are_drawn():
-    left, _ = draw_degrees(distribution_of(KG, DegreeBins([1, 3, 100]))).axes
-    assert [line.get_xdata()[0] for line in left.lines] == [3]
-    assert not left.texts
-    left, _ = draw_degrees(distribution_of(KG, DegreeBins())).axes
-    assert [text.get_text() for text in left.texts] == ["low"]
-
-
-def test_without_test_queries():
-    _, right = draw_degrees(
-        distribution_of(KnowledgeGraph.from_arrays([[0, 0, 1]]), DegreeBins([1, 5]))
-    ).axes
-    assert right.get_title(loc="left") == "No test queries"
-    assert [text.get_text() for text in right.texts] == ["-", "-", "-"]
-
-
-def test_words():
-    assert describe_degrees(distribution_of(KG, DegreeBins())) == (
+    assert words == (
         "Tail-relation degrees of 8 pairs of tail and relation, from 1 to below 8; "
         "7 pairs have degree 1. Test queries by degree of the answer: "
         "zero 1 (25.0 %), low 3 (75.0 %), medium 0 (0.0 %), high 0 (0.0 %)."
     )
+
+
+def test_bounds_of_bins_within_the_degrees_are_drawn():
+    left, _ = draw_degrees(distribution_of(KG, DegreeBins([1, 3, 100])))[0].axes
+    assert [line.get_xdata()[0] for line in left.lines] == [3]
+    assert not left.texts
+    left, _ = draw_degrees(distribution_of(KG, DegreeBins()))[0].axes
+    assert [text.get_text() for text in left.texts] == ["low"]
+
+
+def test_without_test_queries():
+    kg = KnowledgeGraph.from_arrays([[0, 0, 1]])
+    _, right = draw_degrees(distribution_of(kg, DegreeBins([1, 5])))[0].axes
+    assert right.get_title(loc="left") == "No test queries"
+    assert [text.get_text() for text in right.texts] == ["-", "-", "-"]
 
 
 def test_files_and_endings(tmp_path: Path):

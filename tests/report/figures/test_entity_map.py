@@ -11,7 +11,6 @@ from dglkgmix.report.figures.canvas import page_svg
 from dglkgmix.report.figures.entity_map import (
     EntityMap,
     degree_classes,
-    describe_entity_map,
     draw_entity_map,
     entity_map,
 )
@@ -88,13 +87,17 @@ def test_classes_of_degree_hold_about_as_many_entities(degrees, expected):
     found = degree_classes(shown(degrees))
     assert list(found) == [f"degree {name}" for name in expected]
     assert sum(own.sum() for own in found.values()) == len(degrees)
-    lines = draw_entity_map(shown(degrees)).axes[0].lines
+    figure, words = draw_entity_map(shown(degrees))
+    lines = figure.axes[0].lines
     assert [len(line.get_xdata()) for line in lines] == [own.sum() for own in found.values()]
+    counts = ", ".join(f"{name}: {own.sum()}" for name, own in found.items())
+    title = f"{len(degrees)} of 99 entities as points along x and y, coloured by degree. "
+    assert words == f"{title}{counts}."
 
 
 def test_names_are_those_of_high_degrees_and_cover_no_other():
     points = [[0, 0], [0.001, 0], [5, 5], [10, 0]]  # the first two would cover each other
-    figure = draw_entity_map(shown([7, 8, 9, 1], points))
+    figure, _ = draw_entity_map(shown([7, 8, 9, 1], points))
     texts = [text.get_text() for text in figure.axes[0].texts]
     assert texts == ["_name 2", "_name 1"]  # the last one would leave the figure
     assert "_name 1" in page_svg(figure, "map", "t", "d")
@@ -102,10 +105,4 @@ def test_names_are_those_of_high_degrees_and_cover_no_other():
 
 def test_names_whose_glyphs_the_font_lacks_are_left_to_the_browser():
     tokyo = replace(shown([2]), names=("東京\x1b",))
-    assert "東京\ufffd" in page_svg(draw_entity_map(tokyo), "map", "t", "d")
-
-
-def test_words():
-    assert describe_entity_map(shown([1, 1, 1, 1, 1, 9])) == (
-        "6 of 99 entities as points along x and y, coloured by degree. degree 1: 5, degree 9: 1."
-    )
+    assert "東京\ufffd" in page_svg(draw_entity_map(tokyo)[0], "map", "t", "d")

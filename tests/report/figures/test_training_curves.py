@@ -4,7 +4,6 @@ import pytest
 
 from dglkgmix.report.figures.training_curves import (
     curve,
-    describe_training_curves,
     draw_training_curves,
     stage_starts,
 )
@@ -26,11 +25,17 @@ def test_epochs_run_on_over_stages_and_gaps_are_left_out():
 
 
 def test_a_line_a_run_and_a_mark_where_a_stage_starts():
-    axes = draw_training_curves({"a": ROWS, "b": ROWS[:2]}, "valid_mrr").axes[0]
+    figure, words = draw_training_curves({"a": ROWS, "b": ROWS[:2], "empty": []}, "valid_mrr")
+    (axes,) = figure.axes
     lines = [line.get_xydata().tolist() for line in axes.lines]
-    assert lines == [[[2, 0.25], [4, 0.5]], [[2.5, 0], [2.5, 1]], [[2, 0.25]]]
+    assert lines == [[[2, 0.25], [4, 0.5]], [[2.5, 0], [2.5, 1]], [[2, 0.25]], []]
     assert axes.get_ylabel() == "Validation MRR"
-    assert [t.get_text() for t in axes.get_legend().get_texts()] == ["a", "b"]
+    assert [t.get_text() for t in axes.get_legend().get_texts()] == ["a", "b", "empty"]
+    ends = "a: 0.25 at epoch 2 to 0.5 at 4, best 0.5. b: 0.25 at epoch 2 to 0.25 at 2, best 0.25."
+    assert words == f"Validation MRR over epochs. {ends}"
+    assert draw_training_curves({"a": ROWS}, "loss")[1] == (
+        "Training loss over epochs. a: 4 at epoch 1 to 2 at 4."
+    )
 
 
 @pytest.mark.parametrize(
@@ -44,18 +49,9 @@ def test_a_line_a_run_and_a_mark_where_a_stage_starts():
 )
 def test_a_first_epoch_does_not_flatten_the_rest(losses, scale, label):
     rows = [{"stage": "a" if i else "b", "loss": loss} for i, loss in enumerate(losses)]
-    axes = draw_training_curves({"run": rows}, "loss").axes[0]
+    axes = draw_training_curves({"run": rows}, "loss")[0].axes[0]
     assert (axes.get_yscale(), axes.get_ylabel()) == (scale, label)
-    shares = draw_training_curves(
+    shares, _ = draw_training_curves(
         {"run": [{**row, "valid_mrr": row["loss"]} for row in rows]}, "valid_mrr"
     )
     assert shares.axes[0].get_yscale() == "linear"
-
-
-def test_words():
-    assert describe_training_curves({"a": ROWS, "empty": []}, "valid_mrr") == (
-        "Validation MRR over epochs. a: 0.25 at epoch 2 to 0.5 at 4, best 0.5."
-    )
-    assert describe_training_curves({"a": ROWS}, "loss") == (
-        "Training loss over epochs. a: 4 at epoch 1 to 2 at 4."
-    )
