@@ -17,6 +17,7 @@ from bench.steps import Steps, graph
 from dglkgmix.config.toml import apply_overrides
 from dglkgmix.experiments.recipes import load_recipe
 from dglkgmix.kernels.products import Gradients, Products
+from dglkgmix.kernels.table import Table
 
 HOW = "CPU milliseconds of a step on one thread, the shortest of the turns of all sides"
 # Graph, decoder, dimension, batch size, weight of N3.
@@ -42,7 +43,7 @@ def steps(name: str, decoder: str, dim: int, batch: int, n3: float, relations: f
 def products(name: str, dim: int, batch: int) -> Callable[[int], None]:
     """The products of as many steps."""
     entities = graph(name).num_entities
-    made = Products(torch.randn(batch, dim), torch.randn(entities, dim), None)
+    made = Products(torch.randn(batch, dim), Table(torch.randn(entities, dim)), None)
     gradients = Gradients(made, (True, True, False))
     blocks, buffer = made.blocks(), made.buffer(entities)
 

@@ -19,6 +19,7 @@ from torch.utils._pytree import tree_map_only
 _ATEN = torch.ops.aten
 PRODUCTS = {
     _ATEN.mm.default,
+    _ATEN.mm.out,
     _ATEN.addmm.default,
     _ATEN.bmm.default,
     _ATEN.baddbmm.default,
@@ -41,11 +42,14 @@ class EmulatedBf16(TorchDispatchMode):
     def __torch_dispatch__(
         self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
     ) -> Any:
+        kwargs = kwargs or {}
         if func not in PRODUCTS or args[0].dtype != torch.bfloat16:
-            return func(*args, **(kwargs or {}))
+            return func(*args, **kwargs)
         self.count += 1
         wide = tree_map_only(Tensor, Tensor.float, args)
-        return tree_map_only(Tensor, Tensor.bfloat16, func(*wide, **(kwargs or {})))
+        if func is _ATEN.mm.out:
+            return kwargs["out"].copy_(torch.mm(*wide))
+        return tree_map_only(Tensor, Tensor.bfloat16, func(*wide, **kwargs))
 
 
 def main() -> None:

@@ -64,6 +64,14 @@ def not_smoothed(config: Config, key: str) -> str | None:
     return "targets are not smoothed (label_smoothing is 0)"
 
 
+def no_softmax_over_all(config: Config, key: str) -> str | None:
+    """Synthetic terms are no softmax over all entities."""
+    training = config.training
+    if training.regime == "1-n" and settled(config, "loss", training.loss) == "ce":
+        return None
+    return "only softmax cross-entropy (--loss ce) in the regime 1-n reads it"
+
+
 def without_schedule(*readers: str) -> Callable[[Config, str], str | None]:
     """The learning rate follows none of these schedules."""
 

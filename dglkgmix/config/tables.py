@@ -349,6 +349,14 @@ class StrategyConfig(Chooser):
         bounds=AT_LEAST_1,
         of="strategy",
     )
+    # 512 estimate a trained model's log Σ exp(s) of CoDEx-S to .08 (docs/guides/eta-and-k.md).
+    rivals: int | Literal["all"] = option(
+        512,
+        "1-n, softmax: entities drawn for a batch that stand for all in its synthetic terms.",
+        bounds=AT_LEAST_1,
+        of="strategy",
+        unread=conditions.no_softmax_over_all,
+    )
     partner_rule: Literal["any", "strict"] = option(
         "any",
         "strict: partners with another head and relation.",

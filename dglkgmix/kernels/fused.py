@@ -35,7 +35,7 @@ class FusedTerms(Function):
         terms: Terms,
     ) -> Tensor:
         """Shapes: query (B, D), the table's anchor, bias (E,), table (E, D)."""
-        ctx.table, ctx.products = table, Products(query, table.values, bias)
+        ctx.table, ctx.products = table, Products(query, table, bias)
         ctx.recipe = positives, terms, ctx.needs_input_grad[:3]
         total, ctx.gradients = _pass(ctx.products, *ctx.recipe)
         return total
@@ -58,7 +58,7 @@ def _pass(
     gradients = Gradients(products, wanted)
     blocks = products.blocks()
     buffer = products.buffer(blocks[0].stop)
-    total = buffer.new_zeros(())
+    total = buffer.new_zeros((), dtype=products.wide)
     places = places_in_blocks(positives.rows, positives.tails, blocks, len(products.query))
     for block, (flat, index) in zip(blocks, places, strict=True):
         scores = products.scores(block, buffer)
@@ -97,5 +97,5 @@ def terms_to_gradient_(
     flat = scores.view(-1)
     corrected, gradient = terms.correction(flat[places], weights)
     total = terms.negatives_(scores) + corrected
-    flat.index_add_(0, places, gradient)
+    flat.index_add_(0, places, gradient.to(flat.dtype))
     return total

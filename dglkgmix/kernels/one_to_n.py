@@ -6,8 +6,6 @@ scalar; :func:`dglkgmix.losses.targets.reduced` makes means of sums.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import torch
 from torch import Tensor
 
@@ -17,6 +15,7 @@ from dglkgmix.kernels.table import Table
 from dglkgmix.losses.pointwise import Terms
 from dglkgmix.losses.softmax import Softmax
 from dglkgmix.losses.targets import Offsets, Positives
+from dglkgmix.sampling.rivals import Rivals
 
 
 def one_to_n_bce(
@@ -46,66 +45,71 @@ def one_to_n_ce(
     softmax: Softmax,
     *,
     offsets: Offsets | None = None,
+    rivals: Rivals | None = None,
 ) -> Tensor:
     """Softmax cross-entropy of each positive over the scores ``query @ table.T + bias``.
 
     Shapes: query (B, D), table (E, D), bias (E,). ``offsets`` are added to scores (logit
-    adjustment). Positives of one row share its scores.
+    adjustment). Positives of one row share its scores. With ``rivals``, among which all tails are
+    and stand for themselves, log Σ exp is theirs; what smoothing sums stays that of all.
     """
     # First, so that going back it adds to a gradient that is already there.
     sums = _row_sums(query, table, bias) if softmax.smoothing else None
-    inputs = (query, table.anchor, bias, table, positives.rows, positives.tails, offsets)
+    tails = positives.tails
+    if rivals is not None:
+        table, tails = Table(table.rows(rivals.ids)), rivals.places(tails)
+        bias = rivals.log_counts + (0 if bias is None else bias.index_select(0, rivals.ids))
+    inputs = (query, table.anchor, bias, table, positives.rows, tails, offsets)
     log_partition, picked = RowStatistics.apply(*inputs)  # type: ignore[no-untyped-call]
-    return _cross_entropy(Rows(log_partition, picked, sums, offsets), positives, softmax)
+    return _cross_entropy(log_partition, picked, sums, positives, softmax, offsets)
 
 
 def one_to_n_ce_scores(
-    scores: Tensor, positives: Positives, softmax: Softmax, *, offsets: Offsets | None = None
+    scores: Tensor,
+    positives: Positives,
+    softmax: Softmax,
+    *,
+    offsets: Offsets | None = None,
+    rivals: Rivals | None = None,
 ) -> Tensor:
-    """Softmax cross-entropy of each positive over given scores (B, E)."""
+    """Softmax cross-entropy of each positive over given scores (B, E).
+
+    With ``rivals``, among which all tails are and stand for themselves, scores (B, C) are theirs;
+    what smoothing sums is an estimate, too.
+    """
     scores = scores.to(torch.promote_types(scores.dtype, torch.float32))
-    sums = scores.sum(1) if softmax.smoothing else None
+    counts, tails = scores.new_ones(scores.shape[1]), positives.tails
+    if rivals is not None:
+        counts, tails = rivals.log_counts.exp().to(scores), rivals.places(tails)
+    sums = scores @ counts if softmax.smoothing else None
+    if rivals is not None:
+        scores = scores + rivals.log_counts
     if offsets is not None:
         scores = scores + _dense(offsets, scores)
-    places = positives.rows * scores.shape[1] + positives.tails
+    places = positives.rows * scores.shape[1] + tails
     picked = scores.reshape(-1).gather(0, places)
-    return _cross_entropy(Rows(scores.logsumexp(1), picked, sums, offsets), positives, softmax)
+    return _cross_entropy(scores.logsumexp(1), picked, sums, positives, softmax, offsets)
 
 
-@dataclass(frozen=True, eq=False)
-class Rows:
-    """What softmax cross-entropy takes from the scores of a batch.
-
-    Attributes:
-        log_partition: (B,) with the offsets.
-        picked: (P,) scores of the positives, with the offsets.
-        sums: (B,) sums of the scores without the offsets; None where nothing is smoothed.
-        offsets: what was added.
-    """
-
-    log_partition: Tensor
-    picked: Tensor
-    sums: Tensor | None
-    offsets: Offsets | None
-
-    def totals(self, rows: Tensor) -> Tensor | float:
-        """Sums of the scores with the offsets, (P,), in the given rows."""
-        if self.sums is None:
-            return 0.0
-        sums = self.sums
-        if self.offsets is not None:
-            values = self.offsets.values.to(sums.dtype)
-            sums = sums.index_add(0, self.offsets.rows, values)
-        return sums.index_select(0, rows)
-
-
-def _cross_entropy(scores: Rows, positives: Positives, softmax: Softmax) -> Tensor:
+def _cross_entropy(  # noqa: PLR0917 - small tensors of one loss
+    log_partition: Tensor,
+    picked: Tensor,
+    sums: Tensor | None,
+    positives: Positives,
+    softmax: Softmax,
+    offsets: Offsets | None,
+) -> Tensor:
+    """From log Σ exp (B,) and the positives' scores (P,), with offsets, and sums (B,) without."""
     rows = positives.rows
-    log_partitions = scores.log_partition.index_select(0, rows)
+    totals: Tensor | float = 0.0
+    if sums is not None:
+        if offsets is not None:
+            sums = sums.index_add(0, offsets.rows, offsets.values.to(sums.dtype))
+        totals = sums.index_select(0, rows)
     terms = softmax.terms(
-        log_partitions,
-        scores.picked,
-        scores.totals(rows),
+        log_partition.index_select(0, rows),
+        picked,
+        totals,
         softmax.num_entities,
         weights=positives.weights,
     )

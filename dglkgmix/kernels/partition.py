@@ -41,16 +41,17 @@ class RowStatistics(Function):
         They are the log-partitions (B,) and the scores at the distinct places (rows[p], tails[p]),
         (P,).
         """
-        exponentials = _Exponentials(Products(query, table.values, bias), offsets)
+        exponentials = _Exponentials(Products(query, table, bias), offsets)
         picks = places_in_blocks(rows, tails, exponentials.blocks, len(query))
         picked = exponentials.row(len(rows))
         maximum = exponentials.row(len(query)).fill_(-torch.inf)
         total = torch.zeros_like(maximum)
         for number, (flat, index) in enumerate(picks):
             scores = exponentials.scores(number)
-            picked[index] = scores.view(-1)[flat]
+            picked[index] = scores.view(-1)[flat].to(picked.dtype)
             before, maximum = maximum, torch.maximum(maximum, scores.amax(0))
-            total = total * (before - maximum).exp() + scores.sub_(maximum).exp_().sum(0)
+            exponential = scores.sub_(maximum.to(scores.dtype)).exp_()
+            total = total * (before - maximum).exp() + exponential.sum(0, dtype=total.dtype)
             exponentials.maxima[number] = maximum
         log_partition = maximum + total.log()
         ctx.exponentials, ctx.picks, ctx.table = exponentials, picks, table
@@ -65,9 +66,10 @@ class RowStatistics(Function):
         gradients = Gradients(exponentials.products, ctx.needs_input_grad[:3])
         for number, block in enumerate(exponentials.blocks):
             factor = by_row * (exponentials.maxima[number] - ctx.log_partition).exp()
-            gradient = exponentials.take(number).mul_(factor)
+            gradient = exponentials.take(number)
+            gradient.mul_(factor.to(gradient.dtype))
             flat, index = ctx.picks[number]
-            gradient.view(-1).index_add_(0, flat, by_pick[index])
+            gradient.view(-1).index_add_(0, flat, by_pick[index].to(gradient.dtype))
             gradients.add(block, gradient)
         exponentials.kept = False
         return *gradients.give(ctx.table), None, None, None, None
@@ -92,11 +94,11 @@ class _Exponentials:
         self._buffer = products.buffer(entities if self.kept else self.blocks[0].stop)
         # m of each block. One tensor: small ones, kept among large ones that come and go, would
         # leave holes that no later block fits into.
-        self.maxima = self._buffer.new_empty(len(self.blocks), batch)
+        self.maxima = self._buffer.new_empty(len(self.blocks), batch, dtype=products.wide)
 
     def row(self, length: int) -> Tensor:
-        """An uninitialised (length,) tensor of the scores' type."""
-        return self._buffer.new_empty(length)
+        """An uninitialised (length,) tensor of float32 or wider."""
+        return self._buffer.new_empty(length, dtype=self.products.wide)
 
     def scores(self, number: int) -> Tensor:
         """Scores (n, B) of a block, offsets included."""
@@ -111,4 +113,5 @@ class _Exponentials:
         """Exponentials (n, B) of a block that was there before, to be written over."""
         if self.kept:
             return self._buffer[self.blocks[number]]
-        return self.scores(number).sub_(self.maxima[number]).exp_()
+        scores = self.scores(number)
+        return scores.sub_(self.maxima[number].to(scores.dtype)).exp_()

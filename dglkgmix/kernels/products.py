@@ -14,8 +14,9 @@ from torch import Tensor
 
 from dglkgmix.kernels.table import Table
 
-# Scores of a block on the CPU: 4 MiB of float32. Twice and half of it cost the same within 5 %
-# (measured for batches of 128 and 512, 14,541 entities, d = 200); all at once costs a third more.
+# Scores of a block on the CPU: 4 MiB of float32, or twice as many of bfloat16. Twice and half of it
+# cost the same within 5 % (measured for batches of 128 and 512, 14,541 entities, d = 200); all at
+# once costs a third more.
 CPU_BLOCK = 2**20
 # Elsewhere a block bounds memory alone: 1 GiB of float32.
 DEVICE_BLOCK = 2**28
@@ -26,38 +27,40 @@ class Products:
 
     Args:
         query: (B, D).
-        entities: (E, D).
+        table: (E, D).
         bias: (E,) or None.
 
-    Products run in the type that autocast asks for; scores come out in float32 or wider.
+    Attributes:
+        dtype: the type that autocast asks for: of products, and of the scores that they write.
+        wide: float32, or wider: what sums of scores and the gradients of query and bias are in.
     """
 
-    def __init__(self, query: Tensor, entities: Tensor, bias: Tensor | None) -> None:
-        self.dtype = product_dtype(query, entities)
-        self.score_dtype = torch.promote_types(self.dtype, torch.float32)
+    def __init__(self, query: Tensor, table: Table, bias: Tensor | None) -> None:
+        self.dtype = product_dtype(query, table.values)
+        self.wide = torch.promote_types(self.dtype, torch.float32)
         self.query = query.to(self.dtype)
-        self.entities = entities
-        self.bias = bias
+        self.entities = table.cast(self.dtype)
+        self.bias = None if bias is None else bias.to(self.dtype)
 
     def blocks(self) -> list[slice]:
         """Ranges of entities of nearly equal size that cover all of them."""
         size = CPU_BLOCK if self.query.device.type == "cpu" else DEVICE_BLOCK
+        size = size * self.wide.itemsize // self.dtype.itemsize
         count = math.ceil(len(self.entities) * len(self.query) / size)
         step = math.ceil(len(self.entities) / max(count, 1))
         return [slice(start, start + step) for start in range(0, len(self.entities), step)]
 
     def scores(self, block: slice, out: Tensor) -> Tensor:
         """Scores (n, B) of a block of n entities, written to the start of ``out`` (≥ n, B)."""
-        table = self.entities[block].to(self.dtype)
-        result = out[: len(table)]
-        _multiply(table, self.query.T, result)
+        table = self.entities[block]
+        result = torch.mm(table, self.query.T, out=out[: len(table)])
         if self.bias is not None:
             result.add_(self.bias[block].unsqueeze(1))
         return result
 
     def buffer(self, rows: int) -> Tensor:
         """Room for scores of so many entities, (rows, B)."""
-        return self.entities.new_empty((rows, len(self.query)), dtype=self.score_dtype)
+        return self.entities.new_empty((rows, len(self.query)))
 
 
 class Gradients:
@@ -67,10 +70,10 @@ class Gradients:
         self._products = products
         like = products.entities
         shapes = (products.query.shape, like.shape, like.shape[:1])
-        dtype = products.score_dtype
+        dtypes = (products.wide, products.dtype, products.wide)
         self.query, self.entities, self.bias = (
             like.new_empty(shape, dtype=dtype) if want else None
-            for shape, want in zip(shapes, wanted, strict=True)
+            for shape, dtype, want in zip(shapes, dtypes, wanted, strict=True)
         )
         if self.query is not None:
             self.query.zero_()
@@ -79,13 +82,15 @@ class Gradients:
         """Take in the gradient (n, B) of a block's scores."""
         products = self._products
         if self.bias is not None:
-            torch.sum(gradient, 1, out=self.bias[block])
-        gradient = gradient.to(products.dtype)
+            torch.sum(gradient, 1, dtype=products.wide, out=self.bias[block])
         if self.query is not None:
-            table = products.entities[block].to(products.dtype)
-            _multiply_add(gradient.T, table, self.query)
+            table = products.entities[block]
+            if products.dtype == products.wide:
+                self.query.addmm_(gradient.T, table)
+            else:
+                self.query.add_(gradient.T @ table)
         if self.entities is not None:
-            _multiply(gradient, products.query, self.entities[block])
+            torch.mm(gradient, products.query, out=self.entities[block])
 
     def scale(self, factor: Tensor) -> None:
         """Multiply all by a scalar."""
@@ -102,7 +107,7 @@ class Gradients:
         They belong to the receivers from then on.
         """
         if self.entities is not None:
-            table.gradient.add_table(self.entities)
+            table.gradient.add_table(self.entities.to(self._products.wide))
         return self.query, None, self.bias
 
 
@@ -134,17 +139,3 @@ def product_dtype(*operands: Tensor) -> torch.dtype:
     for operand in operands[1:]:
         dtype = torch.promote_types(dtype, operand.dtype)
     return dtype
-
-
-def _multiply(left: Tensor, right: Tensor, out: Tensor) -> None:
-    if left.dtype == out.dtype:
-        torch.mm(left, right, out=out)
-    else:
-        out.copy_(left @ right)
-
-
-def _multiply_add(left: Tensor, right: Tensor, out: Tensor) -> None:
-    if left.dtype == out.dtype:
-        out.addmm_(left, right)
-    else:
-        out.add_(left @ right)

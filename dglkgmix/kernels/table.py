@@ -65,11 +65,18 @@ class Table:
     def __init__(self, entities: Tensor) -> None:
         self.values = entities.detach()
         self.gradient = TableGradient(self.values)
+        self._cast = self.values
         self.anchor: Tensor = _Anchor.apply(entities, self.gradient)  # type: ignore[no-untyped-call]
 
     def __len__(self) -> int:
         """E."""
         return len(self.values)
+
+    def cast(self, dtype: torch.dtype) -> Tensor:
+        """The values (E, D) in another type, converted once for all readers."""
+        if self._cast.dtype != dtype:
+            self._cast = self.values.to(dtype)
+        return self._cast
 
     def rows(self, ids: Tensor) -> Tensor:
         """Vectors (..., D) of rows (...)."""

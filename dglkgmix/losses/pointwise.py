@@ -49,7 +49,7 @@ class Terms:
     def negatives_(self, scores: Tensor) -> Tensor:
         """Sum of ``negative(scores)`` as a scalar; its gradient takes the place of ``scores``."""
         share = self.targets.negative
-        linear = scores.sum() * share if share else 0.0
+        linear = scores.sum(dtype=_wide(scores)) * share if share else 0.0
         total = softplus_sum_to_sigmoid_(scores) - linear
         if share:
             scores.sub_(share)
@@ -62,7 +62,7 @@ class Terms:
             the sum of weight * positive - negative, a scalar, and its gradient (P,).
         """
         with torch.enable_grad():
-            leaf = scores.detach().requires_grad_()
+            leaf = scores.detach().to(_wide(scores)).requires_grad_()
             terms = self.positive(leaf)
             if weights is not None:
                 terms = terms * weights
@@ -107,7 +107,7 @@ class FocalTerms(Terms):
         if not self.focus.detach:
             scores.addcmul_(1 - p, terms, value=gamma)
         scores.mul_(factor)
-        return terms.mul_(factor).sum()
+        return terms.mul_(factor).sum(dtype=_wide(scores))
 
 
 def bce_terms(targets: Targets, focus: Focus | None) -> Terms:
@@ -118,18 +118,22 @@ def bce_terms(targets: Targets, focus: Focus | None) -> Terms:
 def softplus_sum_to_sigmoid_(scores: Tensor) -> Tensor:
     """Σ softplus(s) as a scalar; σ(s) takes the place of ``scores``, any shape, contiguous.
 
-    On the CPU one exponential serves both, and Σ log(1 + x) needs a logarithm for only every
-    fourth number, as log(1 + a) + log(1 + b) = log(1 + (a + b + ab)): no cancellation, as all
-    are positive. Large scores, whose products would overflow, take the plain way.
+    On the CPU Σ log(1 + x) of x = exp(s) needs a logarithm for only every fourth number, as
+    log(1 + a) + log(1 + b) = log(1 + (a + b + ab)): no cancellation, as all are positive. Large
+    scores, whose products would overflow, take the plain way. One exponential serves both but in
+    types narrower than float32, where x / (x + 1) would round twice more.
     """
     plain = scores.is_cuda or scores.numel() == 0
     if plain or not bool(scores.amax() <= _LARGEST_FOR_PRODUCTS):
-        total = softplus(scores).sum()
+        total = softplus(scores).sum(dtype=_wide(scores))
         scores.sigmoid_()
-        return total
-    odds = scores.exp_()
-    total = _sum_log1p(odds.view(-1))
-    odds.div_(odds + 1)
+    elif scores.dtype == _wide(scores):
+        odds = scores.exp_()
+        total = _sum_log1p(odds.view(-1))
+        odds.div_(odds + 1)
+    else:
+        total = _sum_log1p(scores.exp().view(-1))
+        scores.sigmoid_()
     return total
 
 
@@ -140,4 +144,10 @@ def _sum_log1p(odds: Tensor) -> Tensor:
     left = torch.addcmul(first, first, second).add_(second)
     right = torch.addcmul(third, third, fourth).add_(fourth)
     product = torch.addcmul(left, left, right).add_(right)
-    return product.log1p_().sum() + odds[4 * quarter :].log1p().sum()
+    wide = _wide(odds)
+    return product.log1p_().sum(dtype=wide) + odds[4 * quarter :].log1p().sum(dtype=wide)
+
+
+def _wide(values: Tensor) -> torch.dtype:
+    """What sums are in: float32, or wider."""
+    return torch.promote_types(values.dtype, torch.float32)

@@ -19,7 +19,8 @@ class Row:
 
     Losses are means over the epoch's batches of the quantity that was minimised: with
     ``reduction="sum"`` a batch's sum. ``synthetic_loss`` stands before its weight β. The gradient
-    norm is taken over all parameters before clipping, its mean and maximum over the batches.
+    norm is taken over all parameters before clipping, its mean and maximum over the batches, of
+    which one in ten is measured where nothing is clipped.
     ``positives`` counts positive terms, ``seconds`` the epoch with its validation. ``averaged``
     is the number of models in the running average, ``valid_mrr`` a fraction or None where nothing
     was validated; its ranks are filtered by train and valid alone. ``valid_goal`` is the value

@@ -11,6 +11,7 @@ from dglkgmix.config import StrategyConfig, TrainingConfig
 from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.losses.pointwise import Focus
 from dglkgmix.losses.targets import Offsets
+from dglkgmix.sampling.rivals import Rivals
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,6 +26,7 @@ class SyntheticBatch:
         partners: (S,) long, row of each partner in ``kg.edges``.
         weights: (S,) float, factors of the samples' terms, or None for 1. A triple's add up to the
             number of samples that they stand for.
+        rivals: the entities that softmax over all sums over, or None for all.
     """
 
     first: Tensor
@@ -33,6 +35,7 @@ class SyntheticBatch:
     positions: Tensor
     partners: Tensor
     weights: Tensor | None = None
+    rivals: Rivals | None = None
 
     def __len__(self) -> int:
         """Number S of samples."""
@@ -57,7 +60,8 @@ class Adjustment(Protocol):
 class Strategy:
     """Plain training; the others override what they change.
 
-    All randomness of an epoch is drawn in :meth:`start_epoch` and follows from (seed, epoch).
+    All randomness of an epoch follows from (seed, epoch), given to :meth:`start_epoch`, and from
+    the order of its batches.
     Ids go in and come out on the CPU. E, M as in :class:`KnowledgeGraph`; P positives of a batch.
 
     Args:

@@ -5,6 +5,7 @@ With ``fixed_lambda = 1`` it is equivalent to over-sampling: the control of clai
 
 from __future__ import annotations
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -13,6 +14,7 @@ from dglkgmix.kg.degrees import mixing_summary, partner_counts
 from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.sampling.mixup import draw_lambda
 from dglkgmix.sampling.partners import Partners, PartnerSampler
+from dglkgmix.sampling.rivals import draw_rivals
 from dglkgmix.sampling.seeds import derive, generator
 from dglkgmix.strategies.base import Strategy, SyntheticBatch
 
@@ -23,12 +25,16 @@ class Mixup(Strategy):
     With ``draws`` = s below k an epoch has s of the min(k, |C|) partners of a triple, each
     weighing min(k, |C|) / s. As s of a uniform sample are a uniform sample, that many are drawn at
     once; over the draws, L_Mix and its gradient have the mean that they have with all of them.
+
+    Softmax over all entities sums over a batch's synthetic tails and ``rivals`` others, weighed up,
+    which are drawn for each batch.
     """
 
     reads = (
         "threshold",
         "partners",
         "draws",
+        "rivals",
         "partner_rule",
         "alpha",
         "lambda_range",
@@ -50,6 +56,8 @@ class Mixup(Strategy):
             candidates = partner_counts(kg, rule).clamp(min=1)
             self._weights = candidates.clamp(max=config.partners) / candidates.clamp(max=draws)
         self._drawn: tuple[Partners, Tensor] | None = None
+        softmax_over_all = training.loss == "ce" and training.regime == "1-n"
+        self._rivals = config.rivals if softmax_over_all else "all"
 
     @classmethod
     def samples_of_epoch(cls, kg: KnowledgeGraph, config: StrategyConfig) -> int:
@@ -59,6 +67,7 @@ class Mixup(Strategy):
 
     def start_epoch(self, epoch: int, seed: int) -> None:
         """Draw partners and λ."""
+        self._chance = np.random.default_rng(derive(seed, "rivals", epoch))
         partners = self._sampler.draw(derive(seed, "partners", epoch))
         fixed = self.config.fixed_lambda
         lam = draw_lambda(
@@ -80,13 +89,17 @@ class Mixup(Strategy):
             return None
         second = partners.partners[samples]
         triples, augmented = self.kg.edges, edges[positions]
+        first, rivals = triples[augmented], None
+        if self._rivals != "all":
+            rivals = draw_rivals(first[:, 2], self.kg.num_entities, self._rivals, self._chance)
         return SyntheticBatch(
-            first=triples[augmented],
+            first=first,
             second=triples[second],
             lam=torch.index_select(lam, 0, samples),
             positions=positions,
             partners=second,
             weights=None if self._weights is None else self._weights[augmented],
+            rivals=rivals,
         )
 
     def coverage(self) -> dict[str, int]:

@@ -16,6 +16,7 @@ from dglkgmix.models.encoder import Vectors
 from dglkgmix.models.link_predictor import LinkPredictor
 from dglkgmix.sampling.negatives import TripleBatch
 from dglkgmix.sampling.queries import QueryBatch
+from dglkgmix.sampling.rivals import Rivals
 from dglkgmix.strategies import Strategy
 from dglkgmix.training.objectives import Objective, objective
 from dglkgmix.training.prepared import PreparedBatch, candidates, prepare
@@ -107,7 +108,7 @@ class _Scorer:
             return self._against_all(query, positives, offsets=offsets, with_bias=True)
         ids = candidates(batch)
         scores = scores_of_candidates(
-            self.model, self.vectors, batch.of_positives(query), ids, with_bias=True
+            self.model, self.vectors, query, ids, batch.rows, with_bias=True
         )
         if isinstance(item.offsets, Tensor):
             scores = scores + item.offsets
@@ -130,7 +131,8 @@ class _Scorer:
         if isinstance(batch, QueryBatch):
             rows = torch.arange(len(tails), device=tails.device)
             positives = Positives(rows, tails, samples.weights)
-            return self._against_all(query, positives, with_bias=with_bias)
+            rivals = samples.rivals
+            return self._against_all(query, positives, rivals=rivals, with_bias=with_bias)
         ids, mask = candidates(batch)[samples.positions], batch.mask[samples.positions]
         scores = scores_of_candidates(self.model, self.vectors, query, ids, with_bias=with_bias)
         return self.objective.of_candidates(
@@ -143,16 +145,22 @@ class _Scorer:
         positives: Positives,
         *,
         offsets: Offsets | None = None,
+        rivals: Rivals | None = None,
         with_bias: bool,
     ) -> Tensor:
-        """Σ of the terms of queries (B, D) against all entities."""
-        bias = self.model.bias if with_bias else None
-        adjusted = {} if offsets is None else {"offsets": offsets}
+        """Σ of the terms of queries (B, D) against all entities, or rivals that stand for them."""
+        bias: Tensor | None = self.model.bias if with_bias else None
+        entities = self.vectors.entities
+        given = {"offsets": offsets, "rivals": rivals}
+        given = {name: value for name, value in given.items() if value is not None}
         if self.model.decoder.is_bilinear:
             table = self.vectors.table
-            return self.objective.of_products(query, table, bias, positives, **adjusted)
-        scores = self.model.decoder.score_all(query, self.vectors.entities, bias)
-        return self.objective.of_scores(scores, positives, **adjusted)
+            return self.objective.of_products(query, table, bias, positives, **given)
+        if rivals is not None:
+            entities = self.vectors.table.rows(rivals.ids)
+            bias = None if bias is None else bias.index_select(0, rivals.ids)
+        scores = self.model.decoder.score_all(query, entities, bias)
+        return self.objective.of_scores(scores, positives, **given)
 
 
 def _relation_prediction(

@@ -33,13 +33,13 @@ class EpochMeter:
         self._positives = self._samples = 0
 
     def add(self, terms: LossTerms, norm: Tensor) -> None:
-        """Take a batch and the 2-norm of its gradient.
+        """Take a batch and the 2-norm of its gradient, or of the last that was taken.
 
         Raises:
             NumericError: a loss or norm that is not finite, naming stage, epoch and batch.
         """
-        figures = (terms.loss.detach(), terms.kg_loss, terms.synthetic_loss, norm)
-        self._waiting.append(torch.stack([figure.double() for figure in figures]))
+        figures = (terms.loss.detach(), terms.kg_loss, terms.synthetic_loss, norm.to(terms.loss))
+        self._waiting.append(torch.stack(figures).double())
         self._positives += terms.positives
         self._samples += terms.synthetic_samples
         if len(self._waiting) == self._interval:

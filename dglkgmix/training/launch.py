@@ -27,9 +27,9 @@ from dglkgmix.runs.results import EVALUATED, Result
 from dglkgmix.runs.run_files import Spectator
 from dglkgmix.runs.start import read_start
 from dglkgmix.strategies import Strategy
-from dglkgmix.strategies.weighted import edge_weights
 from dglkgmix.training.defaults import after_parent, resolve
 from dglkgmix.training.memory import check_memory
+from dglkgmix.training.prepared import edge_weights
 from dglkgmix.training.progress import Progress
 from dglkgmix.training.stage_loop import goal_weights
 from dglkgmix.training.stages import MAIN

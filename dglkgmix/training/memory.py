@@ -202,7 +202,10 @@ def _mixed(stage: Stage, kg: KnowledgeGraph, decoder: Decoder, drawn: int, proce
     samples = math.ceil(size * drawn / units)
     rivals = 1
     if training.loss == "ce":
-        rivals = kg.num_entities if training.regime == "1-n" else training.negatives + 1
+        rivals = training.negatives + 1
+        if training.regime == "1-n":
+            given = stage.strategy.rivals
+            rivals = kg.num_entities if given == "all" else min(kg.num_entities, samples + given)
     # A candidate's vector is held where its score is no product.
     each = 1 if decoder.is_bilinear or training.regime == "1-n" else decoder.entity_dim
     vectors = _MIX_COPIES * sum(table_dims(stage.model)) + _QUERY_COPIES * decoder.largest

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from dglkgmix.config import TrainingConfig
+from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.losses.targets import Offsets
 from dglkgmix.sampling.negatives import TripleBatch
 from dglkgmix.sampling.queries import QueryBatch
@@ -87,10 +88,17 @@ def prepare(
     strategy: Strategy,
     training: TrainingConfig,
     num_entities: int,
+    own: Tensor | None = None,
 ) -> PreparedBatch:
-    """What ``strategy`` adds to a batch. Needs no model: it may run ahead of the device."""
+    """What ``strategy`` adds to a batch. Needs no model: it may run ahead of the device.
+
+    ``own`` (M,) are a user's factors of the triples ``kg.edges``: they multiply the strategy's.
+    Synthetic samples have none: they belong to a triple and its partner alike.
+    """
     edges = batch.edges.cpu()
     weights, synthetic = strategy.positive_weights(edges), strategy.synthetic(edges)
+    if own is not None:
+        weights = own[edges] if weights is None else own[edges] * weights
     terms, scale = 0, 1.0
     if strategy.scaled or training.reduction == "mean":
         terms = len(batch.tails)
@@ -118,6 +126,17 @@ def prepare(
         synthetic=synthetic,
         offsets=offsets,
     )
+
+
+def edge_weights(kg: KnowledgeGraph, rows: Tensor) -> Tensor:
+    """Weights (N,) of ``kg.train``'s rows as weights (M,) of ``kg.edges``.
+
+    Both directions of a triple weigh the same; copies of one triple take their mean.
+    """
+    half = kg.num_edges // 2
+    total = torch.zeros(half, dtype=rows.dtype).index_add_(0, kg.train_edges, rows)
+    mean = total / kg.train_edges.bincount(minlength=half)
+    return mean.repeat(2).float()
 
 
 def mixed_terms(samples: SyntheticBatch | None) -> int:

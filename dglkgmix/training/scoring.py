@@ -1,4 +1,4 @@
-"""Vectors and scores as losses take them: one gradient of the entity table, the cheaper product."""
+"""Vectors and scores as losses take them: with one gradient of the entity table."""
 
 from __future__ import annotations
 
@@ -12,11 +12,6 @@ from dglkgmix.kernels.candidates import candidate_scores
 from dglkgmix.kernels.table import Table
 from dglkgmix.models.encoder import Vectors
 from dglkgmix.models.link_predictor import LinkPredictor
-
-# A product with all entities costs per score about this fraction of what a gathered candidate
-# costs, gradients included: 1/20 in float32 on the CPU (measured at d = 200), less elsewhere.
-_PRODUCT_ADVANTAGE = {"cpu": 20}
-_PRODUCT_ADVANTAGE_ELSEWHERE = 100
 
 
 @dataclass(frozen=True)
@@ -45,33 +40,21 @@ def scores_of_candidates(
     vectors: TableVectors,
     query: Tensor,
     candidates: Tensor,
+    rows: Tensor | None = None,
     *,
     with_bias: bool,
 ) -> Tensor:
-    """Scores (B, K) in float32 or wider of queries (B, D) against candidate ids (B, K).
+    """Scores (B, K) in float32 or wider of queries (Q, D) against candidate ids (B, K).
 
-    Through all entities where that is cheaper, else through the candidates alone.
+    ``rows`` (B,) is the query of each row of candidates; None where Q = B, each its own.
     """
-    if not model.decoder.is_bilinear:
-        scores = _wide(model.score(vectors, query, candidates, with_bias=False))
-    elif full_product_pays(vectors, candidates):
-        scores = _wide(model.decoder.score_all(query, vectors.entities, None))
-        scores = scores.gather(1, candidates)
+    if model.decoder.is_bilinear:
+        scores = candidate_scores(query, vectors.table, vectors.rows_of(candidates), rows)
     else:
-        scores = candidate_scores(query, vectors.table, vectors.rows_of(candidates))
+        query = query if rows is None else query.index_select(0, rows)
+        scores = model.score(vectors, query, candidates, with_bias=False)
+        scores = scores.to(torch.promote_types(scores.dtype, torch.float32))
     if model.bias is None or not with_bias:
         return scores
     # Unlike bias[candidates], whose gradient is summed in no fixed order.
     return scores + model.bias.index_select(0, candidates.reshape(-1)).view_as(candidates)
-
-
-def full_product_pays(vectors: Vectors, candidates: Tensor) -> bool:
-    """Whether scoring all entities costs less than gathering candidates (B, K)."""
-    if vectors.position is not None:
-        return False
-    advantage = _PRODUCT_ADVANTAGE.get(candidates.device.type, _PRODUCT_ADVANTAGE_ELSEWHERE)
-    return len(vectors.entities) <= advantage * candidates.shape[1]
-
-
-def _wide(scores: Tensor) -> Tensor:
-    return scores.to(torch.promote_types(scores.dtype, torch.float32))

@@ -28,7 +28,6 @@ from dglkgmix.sampling.negatives import TripleBatch, TripleBatches
 from dglkgmix.sampling.queries import QueryBatch, QueryBatches
 from dglkgmix.sampling.seeds import derive
 from dglkgmix.strategies import Strategy
-from dglkgmix.strategies.weighted import Weighted
 from dglkgmix.training.batch_loss import batch_loss
 from dglkgmix.training.epoch_meter import ADVICE, EpochMeter
 from dglkgmix.training.optimizer import clip_gradients
@@ -40,6 +39,9 @@ from dglkgmix.training.stage_state import StageState
 Batch = QueryBatch | TripleBatch
 # Batches whose losses are read from a GPU at once.
 _READ_TOGETHER = 32
+# Where nothing is clipped, the gradient's norm is a figure of the history alone, and costs a pass
+# over all gradients: it is taken of one batch in so many.
+_NORM_EVERY = 10
 
 
 class StageLoop:
@@ -69,8 +71,7 @@ class StageLoop:
         stage = work.stage
         found = find("strategy", stage.strategy.name)
         self.strategy: Strategy = found(kg, stage.strategy, stage.training)
-        if weights is not None:
-            self.strategy = Weighted(self.strategy, weights)
+        self._weights = weights
         self._size = math.ceil(stage.training.batch_size / processes.size)
         self._batches: QueryBatches | TripleBatches = (
             QueryBatches(kg, self._size)
@@ -104,8 +105,9 @@ class StageLoop:
         meter = EpochMeter(stage.name, epoch, work.lr, interval=interval)
         model.train()
         processes.reseed(derive(self._seed, "dropout", epoch))
-        for batch in self.draw(epoch):
-            item = prepare(batch, self.strategy, training, self.kg.num_entities)
+        norm = torch.zeros(())
+        for number, batch in enumerate(self.draw(epoch)):
+            item = prepare(batch, self.strategy, training, self.kg.num_entities, self._weights)
             item = count_together(item, processes)
             nodes = item.nodes() if model.encoder.fanout else None
             with torch.autocast(
@@ -116,7 +118,8 @@ class StageLoop:
             work.optimizer.zero_grad(set_to_none=True)
             terms.loss.backward()  # type: ignore[no-untyped-call]
             terms = add_up(terms, model, processes)
-            norm = clip_gradients(model.parameters(), training.clip)
+            if training.clip or number % _NORM_EVERY == 0:
+                norm = clip_gradients(model.parameters(), training.clip)
             work.optimizer.step()
             meter.add(terms, norm)
             self._progress.batch(terms.positives + terms.synthetic_samples)

@@ -20,10 +20,12 @@ def operands(*shapes):
     return [torch.randn(shape, generator=generator).bfloat16() for shape in shapes]
 
 
-def test_a_product_is_the_exact_one_rounded_once():
+@pytest.mark.parametrize("out", [None, torch.empty(5, 4, dtype=torch.bfloat16)])
+def test_a_product_is_the_exact_one_rounded_once(out):
     left, right = operands((5, 7), (7, 4))
     with EmulatedBf16() as emulated:
-        found = left @ right
+        found = torch.mm(left, right, out=out)
+    assert out is None or found is out
     exact = (left.double() @ right.double()).float()
     assert found.dtype == torch.bfloat16
     assert torch.equal(found, exact.bfloat16())

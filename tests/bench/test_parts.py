@@ -31,7 +31,7 @@ def test_a_part_leaves_a_table_and_json_without_names_of_places(tmp_path):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("part", ["bilinear", *sorted({*PARTS} - {"partners"})])
+@pytest.mark.parametrize("part", ["bilinear", "moved", *sorted({*PARTS} - {"partners"})])
 def test_every_other_part_runs(part, tmp_path):
     done = run(f"bench.{part}", "--tiny", "--out", str(tmp_path))
     assert done.returncode == 0, done.stderr

@@ -30,6 +30,8 @@ def config(*overrides: str) -> Config:
         ((), "training.negatives", "regime 1-k"),
         ((), "training.group_queries", "regime 1-k (--regime) reads it"),
         (("strategy.name=oversample",), "strategy.draws", 'strategy.name "oversample"'),
+        ((*MIXUP, "model.decoder=conve"), "strategy.rivals", "--loss ce"),
+        ((*MIXUP, "training.regime=1-k", "training.loss=ce"), "strategy.rivals", "regime 1-n"),
         (("training.label_smoothing=0.0",), "training.smoothing_mass", "not smoothed"),
         (
             ("pretrain.enabled=true", "pretrain.label_smoothing=0.0"),
@@ -99,7 +101,7 @@ def test_every_option_is_read_by_some_plan() -> None:
             ("model.encoder=rgcn",),
             ("model.encoder=compgcn",),
             ("training.regime=1-k", "pretrain.regime=same", "pretrain.swa=true"),
-            ("training.schedule=plateau",),
+            ("training.schedule=plateau", *(["training.loss=ce"] if name == "mixup" else [])),
         )
     ]
     unread = [option for option in OPTIONS if all(idle(plan, option) for plan in plans)]

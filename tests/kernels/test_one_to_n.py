@@ -15,6 +15,7 @@ from dglkgmix.kernels.table import Table
 from dglkgmix.losses.pointwise import bce_terms
 from dglkgmix.losses.softmax import Softmax
 from dglkgmix.losses.targets import Offsets, Targets
+from dglkgmix.sampling.rivals import Rivals
 from tests.kernels import dense
 from tests.kernels.dense import FOCI, POSITIVES, WEIGHTS, operands
 
@@ -61,6 +62,42 @@ def test_a_softmax_row_counts_once_for_each_positive():
     logs = scores_of(inputs).log_softmax(1)
     expected = -(logs[0, 1] + logs[0, 5] + logs[1, 0] + logs[2, 6])
     torch.testing.assert_close(loss, expected)
+
+
+@pytest.mark.parametrize("focus", FOCI)
+@pytest.mark.parametrize("smoothing", [0.0, 0.1])
+@pytest.mark.parametrize("biased", [False, True])
+def test_rivals_stand_for_all(focus, smoothing, biased):
+    """The tails 0, 1, 5 and 6 once, 3 for the three others; smoothing sums over all seven."""
+    query, entities, bias = operands()
+    counts = torch.tensor([1, 1, 3, 1, 1], dtype=torch.double)
+    rivals = Rivals(torch.tensor([0, 1, 3, 5, 6]), counts.log())
+    positives = dataclasses.replace(POSITIVES, weights=WEIGHTS)
+    softmax = Softmax(smoothing, dense.E, focus)
+    scores = query @ entities.T + (bias if biased else 0)
+    partition = (scores[:, rivals.ids].exp() * counts).sum(1).log()[positives.rows]
+    picked = scores[positives.rows, positives.tails]
+    used = [query, entities, *([bias] if biased else [])]
+
+    def expected(total):
+        terms = softmax.terms(partition, picked, total[positives.rows], 7, weights=WEIGHTS)
+        return terms.sum()
+
+    given = (bias if biased else None, positives, softmax)
+    loss = one_to_n_ce(query, Table(entities), *given, rivals=rivals)
+    dense.assert_same(loss, expected(scores.sum(1)), used)
+    loss = one_to_n_ce_scores(scores[:, rivals.ids], positives, softmax, rivals=rivals)
+    dense.assert_same(loss, expected(scores[:, rivals.ids] @ counts), used)
+
+
+def test_gradients_over_rivals():
+    rivals = Rivals(torch.tensor([0, 1, 3, 5, 6]), torch.tensor([0, 0, 1.1, 0, 0]).double())
+
+    def loss(query, entities, bias):
+        given = (bias, POSITIVES, Softmax(0.1, dense.E))
+        return one_to_n_ce(query, Table(entities), *given, rivals=rivals)
+
+    assert torch.autograd.gradcheck(loss, operands())
 
 
 def test_softmax_without_bias():

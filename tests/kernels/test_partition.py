@@ -88,5 +88,5 @@ class TestRowStatistics:
 def test_room_for_all_scores_is_taken_up_to_the_limit_alone(monkeypatch, limit, room):
     monkeypatch.setattr(products, "CPU_BLOCK", 6)
     monkeypatch.setattr(partition, "KEPT_SCORES", limit)
-    scores = products.Products(torch.zeros(3, 1), torch.zeros(4, 1), None)
+    scores = products.Products(torch.zeros(3, 1), Table(torch.zeros(4, 1)), None)
     assert partition._Exponentials(scores, None)._buffer.numel() == room

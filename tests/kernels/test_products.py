@@ -20,6 +20,10 @@ def operands():
     return query, entities, bias
 
 
+def of(query, entities, bias):
+    return Products(query, Table(entities), bias)
+
+
 @pytest.fixture(params=[1000, 15, 12, 1])
 def block(request, monkeypatch):
     monkeypatch.setattr(module, "CPU_BLOCK", request.param)
@@ -27,7 +31,7 @@ def block(request, monkeypatch):
 
 
 def test_blocks_cover_all_entities_once(operands, block):
-    blocks = Products(*operands).blocks()
+    blocks = of(*operands).blocks()
     assert [i for part in blocks for i in range(E)[part]] == list(range(E))
     assert len(blocks) == {1000: 1, 15: 2, 12: 3, 1: 10}[block]
     assert blocks[0].stop - blocks[0].start >= max(len(range(E)[part]) for part in blocks)
@@ -36,7 +40,7 @@ def test_blocks_cover_all_entities_once(operands, block):
 @pytest.mark.parametrize("with_bias", [True, False])
 def test_scores_and_gradients(operands, block, with_bias):
     query, entities, bias = operands
-    products = Products(query, entities, bias if with_bias else None)
+    products = of(query, entities, bias if with_bias else None)
     expected = entities @ query.T + (bias.unsqueeze(1) if with_bias else 0)
     gradients = Gradients(products, (True, True, with_bias))
     buffer = products.buffer(E)
@@ -59,16 +63,16 @@ def test_scores_and_gradients(operands, block, with_bias):
 
 @pytest.mark.parametrize("factor", [1.0, 2.0])
 def test_gradients_are_scaled(operands, factor):
-    gradients = Gradients(Products(*operands), (True, False, True))
+    gradients = Gradients(of(*operands), (True, False, True))
     gradients.bias.fill_(5.0)
     gradients.scale(torch.tensor(factor))
     assert (gradients.bias == 5 * factor).all()
 
 
 def test_gradients_that_nobody_wants_are_not_made(operands):
-    gradients = Gradients(Products(*operands), (False, True, False))
+    gradients = Gradients(of(*operands), (False, True, False))
     assert (gradients.query, gradients.bias) == (None, None)
-    gradients = Gradients(Products(*operands), (True, False, True))
+    gradients = Gradients(of(*operands), (True, False, True))
     table = Table(operands[1])
     gradients.give(table)
     assert not table.gradient.take().any()
@@ -78,7 +82,7 @@ def test_places_in_blocks(operands, block):
     rows = torch.tensor([0, 2, 1, 0])
     tails = torch.tensor([9, 0, 5, 4])
     marks = torch.zeros(E, B, dtype=torch.long)
-    blocks = Products(*operands).blocks()
+    blocks = of(*operands).blocks()
     for part, (flat, index) in zip(blocks, places_in_blocks(rows, tails, blocks, B), strict=True):
         marks[part].view(-1)[flat] = index + 1
     assert marks.sum() == 1 + 2 + 3 + 4
@@ -99,19 +103,21 @@ class TestPrecision:
             with torch.autocast("cpu", enabled=False):
                 assert product_dtype(query, entities) is torch.float
 
-    def test_scores_stay_wide(self, operands, block):
-        """Products in bfloat16, sums of them and the bias in float32."""
+    def test_sums_are_wide(self, operands, block):
+        """Products, and the scores that they write, in bfloat16; sums of them in float32."""
         query, entities, bias = (operand.float() for operand in operands)
         with torch.autocast("cpu", torch.bfloat16):
-            products = Products(query, entities, bias)
+            products = of(query, entities, bias)
         gradients = Gradients(products, (True, True, True))
         buffer = products.buffer(E)
         exact = entities @ query.T + bias.unsqueeze(1)
         for part in products.blocks():
             scores = products.scores(part, buffer)
-            assert scores.dtype is torch.float
-            torch.testing.assert_close(scores, exact[part], rtol=0, atol=0.06)
+            assert scores.dtype is torch.bfloat16
+            torch.testing.assert_close(scores.float(), exact[part], rtol=0, atol=0.06)
             gradients.add(part, torch.ones_like(scores))
-        assert gradients.query.dtype is gradients.entities.dtype is torch.float
+        table = Table(entities)
+        gradients.give(table)
+        assert gradients.query.dtype is table.gradient.take().dtype is torch.float
         torch.testing.assert_close(gradients.query, entities.sum(0).expand(B, D), rtol=0, atol=0.06)
         torch.testing.assert_close(gradients.bias, torch.full((E,), float(B)))

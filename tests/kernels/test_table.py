@@ -73,3 +73,12 @@ class TestTable:
         loss = self.readers(Table(entities.detach()), query, bias)
         loss.backward()
         assert entities.grad is None
+
+
+def test_a_cast_is_made_once():
+    table = Table(torch.tensor([[1.0, 1.00390625]]))  # 1 + 2⁻⁸ rounds to 1 in bfloat16
+    cast = table.cast(torch.bfloat16)
+    assert cast.tolist() == [[1.0, 1.0]]
+    assert table.cast(torch.bfloat16) is cast
+    assert table.cast(torch.float) is not cast
+    assert Table(table.values).cast(torch.float).data_ptr() == table.values.data_ptr()

@@ -71,6 +71,20 @@ def test_corrections_replace_negatives_by_weighted_positives(focus: Focus | None
         assert not total.requires_grad
 
 
+@pytest.mark.parametrize("focus", [None, Focus(2.0)])
+def test_narrow_scores_are_near(focus: Focus | None) -> None:
+    """bfloat16 has a precision of 2⁻⁸: sums in float32 are nearer than that."""
+    terms, scores = bce_terms(TARGETS, focus), SCORES.bfloat16().repeat(2000)
+    exact, work = scores.double(), scores.clone()
+    total = terms.negatives_(work)
+    wide = exact.clone()
+    torch.testing.assert_close(total.double(), terms.negatives_(wide), rtol=2**-9, atol=0)
+    torch.testing.assert_close(work.double(), wide, rtol=2**-6, atol=2**-9)
+    torch.testing.assert_close(
+        terms.correction(scores, None), terms.correction(scores.float(), None), rtol=0, atol=0
+    )
+
+
 def test_focal_by_hand() -> None:
     """s = log 3: σ = 3/4, softplus(s) = log 4, softplus(-s) = log 4/3; no smoothing, γ = 2."""
     score = torch.tensor([math.log(3.0)], dtype=torch.double)
@@ -112,6 +126,16 @@ class TestSoftplusAndSigmoid:
         work = scores.clone()
         assert float(softplus_sum_to_sigmoid_(work)) == pytest.approx(float(softplus(scores).sum()))
         torch.testing.assert_close(work, torch.sigmoid(scores))
+
+    @pytest.mark.parametrize("shift", [-12.0, 0.0, 30.0])
+    def test_narrow_scores_have_a_wide_sum(self, shift: float) -> None:
+        """Sigmoids within 2⁻⁸; a sum in bfloat16 would stop growing at 2⁸ times a term."""
+        scores = (shift + torch.randn(9999, generator=torch.Generator().manual_seed(0))).bfloat16()
+        exact, work = scores.double(), scores.clone()
+        total = softplus_sum_to_sigmoid_(work)
+        assert total.dtype is torch.float
+        assert float(total) == pytest.approx(float(softplus(exact).sum()), rel=1e-3)
+        torch.testing.assert_close(work.double(), torch.sigmoid(exact), rtol=2**-8, atol=0.0)
 
     def test_of_no_scores(self) -> None:
         assert float(softplus_sum_to_sigmoid_(torch.empty(0))) == 0

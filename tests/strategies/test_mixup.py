@@ -98,6 +98,31 @@ def test_the_threshold_is_strict(make, everything, threshold: int, low: set[int]
     assert set(drawn(strategy, everything)) == low
 
 
+def test_rivals_are_drawn_for_each_batch(make) -> None:
+    """Tails 0 and 2, and one of 1, 3 and 4."""
+    edges = torch.tensor([3, 4])
+
+    def ids(epoch: int, seed: int = 0) -> list[list[int]]:
+        strategy = make("mixup", threshold=2, rivals=1, loss="ce")
+        strategy.start_epoch(epoch, seed)
+        return [strategy.synthetic(edges).rivals.ids.tolist() for _ in range(8)]
+
+    assert ids(1) == ids(1)
+    assert len({tuple(row) for row in ids(1)}) == 3
+    assert ids(1) != ids(2)
+    assert ids(1) != ids(1, 7)
+    assert all({0, 2} < set(row) for row in ids(1))
+
+
+@pytest.mark.parametrize(
+    "options", [{"loss": "bce"}, {"regime": "1-k", "loss": "ce"}, {"loss": "ce", "rivals": "all"}]
+)
+def test_nothing_stands_for_all_elsewhere(make, options) -> None:
+    strategy = make("mixup", **{"threshold": 2, "rivals": 1, **options})
+    strategy.start_epoch(1, 0)
+    assert strategy.synthetic(torch.tensor([3])).rivals is None
+
+
 def test_epochs_and_seeds_differ_and_repeat(make, everything) -> None:
     def lam(epoch: int, seed: int) -> list[float]:
         strategy = make("mixup", threshold=4, partners=2)

@@ -214,6 +214,17 @@ def test_synthetic_samples_are_counted(overrides, samples, scores):
     assert len(estimate(stages(settled(STAR, *plain, *overrides))[-1], STAR)) == 3
 
 
+@pytest.mark.parametrize(("rivals", "scores"), [("all", 100), ("2", 10), ("92", 100)])
+def test_softmax_over_rivals_scores_them_alone(rivals, scores):
+    """Eight samples have at most eight tails."""
+    kg = KnowledgeGraph.from_arrays(STAR.train, entities=100, relations=2)
+    options = ["model.decoder=distmult", "training.loss=ce", "training.batch_size=10"]
+    options += ["strategy.name=mixup", "strategy.threshold=4"]
+    options += ["strategy.partners=1", "pretrain.enabled=false", f"strategy.rivals={rivals}"]
+    mixed = estimate(stages(settled(kg, *options))[-1], kg)[3]
+    assert mixed.what == f"8 synthetic samples of a batch, {scores} scores each"
+
+
 def test_samples_that_do_not_fit_are_refused_with_the_option(monkeypatch):
     options = ["training.regime=1-k", "training.batch_size=1000000", "model.decoder=conve"]
     mixup = ["strategy.name=mixup", "strategy.threshold=4", "strategy.partners=2"]

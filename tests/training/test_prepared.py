@@ -5,10 +5,11 @@ import torch
 
 from dglkgmix.config import StrategyConfig
 from dglkgmix.config.classes import find
+from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.sampling.negatives import TripleBatches
 from dglkgmix.sampling.queries import QueryBatches
 from dglkgmix.sampling.seeds import generator
-from dglkgmix.training.prepared import candidates, prepare
+from dglkgmix.training.prepared import candidates, edge_weights, prepare
 from tests.settings import settled_training
 
 
@@ -99,3 +100,28 @@ def test_moving_leaves_edges_where_strategies_look_them_up(graph):
         if item.offsets is not None:
             assert moved.offsets.values.device.type == "meta"
         assert item.batch.heads.device.type == "cpu"
+
+
+class TestWeights:
+    """Of the user's own; (0, 0, 1) is there twice: edges are (0, 0, 1), (1, 0, 2), (2, 0, 0)."""
+
+    kg = KnowledgeGraph.from_arrays([[0, 0, 1], [1, 0, 2], [0, 0, 1], [2, 0, 0]])
+
+    def test_copies_take_their_mean_and_both_directions_weigh_the_same(self):
+        weights = edge_weights(self.kg, torch.tensor([1.0, 5.0, 4.0, 0.0], dtype=torch.float64))
+        assert weights.tolist() == [2.5, 5.0, 0.0, 2.5, 5.0, 0.0]
+
+    @pytest.mark.parametrize(("name", "factor"), [("standard", 1), ("reweight", 2)])
+    def test_they_multiply_the_strategys_own(self, name, factor):
+        """Every pair (r, t) has one triple, below the threshold 2: re-weighting doubles each.
+
+        Then a batch of six weights has mean 1.
+        """
+        own = torch.tensor([2.0, 3.0, 4.0, 5.0, 6.0, 7.0])
+        training = settled_training(loss="ce")
+        config = StrategyConfig(name=name, threshold=2, reweight_up=1.0)
+        strategy = find("strategy", name)(self.kg, config, training)
+        (batch,) = QueryBatches(self.kg, 9).epoch(generator(0))
+        item = prepare(batch, strategy, training, 3, own)
+        assert item.weights.tolist() == (factor * own[batch.edges]).tolist()
+        assert item.scale == pytest.approx(1 if factor == 1 else 6 / 54)

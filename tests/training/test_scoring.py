@@ -6,9 +6,9 @@ import pytest
 import torch
 
 from dglkgmix.config import ModelConfig
+from dglkgmix.kernels import candidates
 from dglkgmix.models.link_predictor import LinkPredictor
-from dglkgmix.training import scoring
-from dglkgmix.training.scoring import TableVectors, full_product_pays, scores_of_candidates
+from dglkgmix.training.scoring import TableVectors, scores_of_candidates
 from tests.kernels import dense
 
 CANDIDATES = torch.randint(20, (6, 5), generator=torch.Generator().manual_seed(0))
@@ -28,7 +28,7 @@ def build(graph, decoder, *, bias):
 @pytest.mark.parametrize("bias", [True, False])
 @pytest.mark.parametrize("advantage", [0, 1000])
 def test_both_ways_are_the_models_scores(graph, monkeypatch, decoder, bias, advantage):
-    monkeypatch.setattr(scoring, "_PRODUCT_ADVANTAGE", {"cpu": advantage})
+    monkeypatch.setattr(candidates, "_ADVANTAGE", advantage)
     model = build(graph, decoder, bias=bias)
     vectors = TableVectors.of(model.encode())
     query = model.query(vectors, torch.arange(6), torch.tensor([0, 1, 2, 3, 0, 1]))
@@ -41,19 +41,10 @@ def test_both_ways_are_the_models_scores(graph, monkeypatch, decoder, bias, adva
         dense.assert_same((scores * upstream).sum(), (expected * upstream).sum(), used)
 
 
-def test_the_choice(graph):
-    """20 entities: all of them are cheap enough for 5 candidates, not where few are encoded."""
-    vectors = TableVectors.of(build(graph, "distmult", bias=False).encode())
-    assert full_product_pays(vectors, CANDIDATES)
-    assert full_product_pays(vectors, CANDIDATES[:, :1])
-    many = dataclasses.replace(vectors, entities=torch.empty(101, 8))
-    assert not full_product_pays(many, CANDIDATES)
-    position = torch.arange(20)
-    assert not full_product_pays(dataclasses.replace(vectors, position=position), CANDIDATES)
-
-
-def test_entities_in_another_order(graph):
+@pytest.mark.parametrize("advantage", [0, 1000])
+def test_entities_in_another_order(graph, monkeypatch, advantage):
     """Where an encoder gave vectors of some entities only, candidates are found by position."""
+    monkeypatch.setattr(candidates, "_ADVANTAGE", advantage)
     model = build(graph, "distmult", bias=True)
     vectors = model.encode()
     order = torch.randperm(20, generator=torch.Generator().manual_seed(3))

@@ -8,6 +8,7 @@ from dglkgmix.evaluation.queries import evaluation_queries
 from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.models.link_predictor import LinkPredictor
 from dglkgmix.runs.run import Run
+from dglkgmix.training import stage_loop
 from dglkgmix.training.defaults import resolve
 from dglkgmix.training.launch import train
 from dglkgmix.training.progress import Progress
@@ -47,6 +48,27 @@ def test_the_number_of_batches_is_known_before_they_are_drawn(graph, regime):
     """Over-sampling adds triples in 1-K; a bar and an estimate count on it."""
     loop = begin(graph, *REGIMES[regime], "strategy.name=oversample", "training.batch_size=5")
     assert loop.epoch().batches == len(loop)
+
+
+@pytest.mark.parametrize(("clip", "measured"), [(0.0, [0, 10]), (1.0, list(range(12)))])
+def test_the_gradients_norm_is_taken_where_it_is_needed(graph, monkeypatch, clip, measured):
+    """Twelve batches; without clipping every tenth, and the epoch's figures are of these."""
+    size = math.ceil(len(graph.train_index.heads) / 12)
+    loop = begin(graph, f"training.batch_size={size}", f"training.clip={clip}")
+    assert len(loop) == 12
+    norms, take = [], stage_loop.clip_gradients
+
+    def noted(parameters, most):
+        norms.append(float(take(parameters, most)))
+        return torch.tensor(norms[-1])
+
+    monkeypatch.setattr(stage_loop, "clip_gradients", noted)
+    row = loop.epoch()
+    assert len(norms) == len(measured)
+    assert row.gradient_norm_max == pytest.approx(max(norms))
+    weights = [10, 2] if clip == 0 else [1] * 12
+    mean = sum(w * n for w, n in zip(weights, norms, strict=True)) / 12
+    assert row.gradient_norm == pytest.approx(mean)
 
 
 def test_validation_follows_its_schedule(graph):
