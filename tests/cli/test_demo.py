@@ -17,7 +17,8 @@ from dglkgmix.runs.run import Run
 )
 def test_it_trains_compares_answers_and_reports(typed, said, tmp_path, monkeypatch, capsys):
     """One epoch of a tiny model in each stage; the next command is told as this one was typed."""
-    tiny = "model.entity_dim = 8\ntraining.epochs = 1\npretrain.epochs = 1\ntraining.batch_size = 512\n"
+    tiny = "model.entity_dim = 8\ntraining.epochs = 1\npretrain.epochs = 1\n"
+    tiny += "training.batch_size = 512\n"
     text = recipes.packaged_text("experiments", demo.EXPERIMENT)
     text = re.sub(r"(?m)^(training|pretrain)\.(epochs|batch_size) = .*\n", "", text)
     text = text.replace("[settings]\n", f"[settings]\n{tiny}")
