@@ -15,6 +15,7 @@ from dglkgmix.cli.outputs import IN, IN_FILE, OUT_FILE, check_new, overwrite_opt
 from dglkgmix.cli.predict_facts import given_facts, relation_facts
 from dglkgmix.cli.why_page import why_page
 from dglkgmix.errors import ConfigError, DataError, UnknownNameError
+from dglkgmix.kg import ROLES
 
 if TYPE_CHECKING:
     from dglkgmix.kg.options import ReadOptions
@@ -94,8 +95,7 @@ def predict(run: Path, **options: Any) -> None:
     if options["queries"] is None or not _same(out, options["queries"]):
         check_new(out, "--out", overwrite=options["overwrite"])
     options["bins"] = DegreeBins.parse(options["bins"])
-    roles = ("head", "relation", "tail")
-    given = {role: options[role] for role in roles if options[role] is not None}
+    given = {role: options[role] for role in ROLES if options[role] is not None}
     whole = options["every"] or list(given) == ["relation"]
     _check(options, given, whole=whole)
     if options["queries"] is not None:
@@ -164,7 +164,7 @@ def _same(out: Path | None, queries: Path) -> bool:
 def _answers(
     predictor: Predictor, queries: Iterable[Query], options: dict[str, Any]
 ) -> list[Prediction]:
-    """The answers to each query; what they common.warn of is told once."""
+    """The answers to each query; each warning is shown once."""
     wanted = {"top": options["top"] or 10, "new_only": options["new_only"]}
     found = [predictor.predict(query, **wanted) for query in queries]
     for text in dict.fromkeys(text for prediction in found for text in prediction.warnings):
@@ -269,7 +269,7 @@ def _page(prediction: Prediction) -> str:
     from dglkgmix.kg.degrees import readable
 
     query = prediction.query
-    parts = [query.given.get(role, "?") for role in ("head", "relation", "tail")]
+    parts = [query.given.get(role, "?") for role in ROLES]
     title = " · ".join(common.one_line(part) for part in parts)
     if not prediction.answers:
         return f"{title}\n\n  no answers left"

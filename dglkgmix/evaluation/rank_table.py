@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,14 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from dglkgmix.errors import DataError
 from dglkgmix.evaluation.candidates import Candidates
 from dglkgmix.evaluation.model_scorer import Scorer
 from dglkgmix.evaluation.queries import DIRECTIONS, EvalQueries, evaluation_queries
 from dglkgmix.evaluation.ranking import BLOCK, Ranks, rank
-from dglkgmix.parquet import read_checked
+from dglkgmix.parquet import packed, read_checked
 from dglkgmix.processes import ALONE, Processes
 
 if TYPE_CHECKING:
@@ -131,9 +129,7 @@ class RankTable:
 
     def to_bytes(self) -> bytes:
         """The Parquet file."""
-        sink = io.BytesIO()
-        pq.write_table(self.table, sink, compression="zstd")
-        return sink.getvalue()
+        return packed(self.table)
 
     @classmethod
     def from_bytes(cls, data: bytes, where: str | Path = "rank table") -> RankTable:

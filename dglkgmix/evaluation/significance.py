@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 from dglkgmix.errors import DataError
 from dglkgmix.evaluation.metrics import METRICS, bin_of, per_query
 from dglkgmix.evaluation.rank_table import DEGREES, NAMES, RankTable
+from dglkgmix.kg import ROLES
 
 if TYPE_CHECKING:
     from dglkgmix.kg.degrees import DegreeBins
@@ -190,7 +191,7 @@ def align(tables: Sequence[RankTable], labels: Sequence[str] | None = None) -> l
 
 def triples(table: RankTable) -> Array:
     """(Q,) int64: the triple of each query, 0 … T − 1; both its queries share one."""
-    return table.codes(("head", "relation", "tail"))
+    return table.codes(ROLES)
 
 
 def _check(first: RankTable, other: RankTable, both: str) -> None:

@@ -13,7 +13,6 @@ from urllib.parse import quote
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 import torch
 from torch import Tensor
 
@@ -22,6 +21,7 @@ from dglkgmix.errors import ConfigError, NumericError
 from dglkgmix.evaluation.model_scorer import evaluating
 from dglkgmix.kg.degrees import DegreeBins
 from dglkgmix.kg.vocabulary import Vocabulary, safe_in_spreadsheets
+from dglkgmix.parquet import packed
 from dglkgmix.paths import path_of
 
 if TYPE_CHECKING:
@@ -125,9 +125,7 @@ def _parquet(table: _Table) -> Files:
     columns = {name: pa.array(values) for name, values in table.labels.items()}
     flat, size = pa.array(table.vectors.ravel()), table.vectors.shape[1]
     columns["vector"] = pa.FixedSizeListArray.from_arrays(flat, size)
-    sink = io.BytesIO()
-    pq.write_table(pa.table(columns), sink)
-    return {f"{table.stem}.parquet": sink.getvalue()}
+    return {f"{table.stem}.parquet": packed(pa.table(columns))}
 
 
 def _numpy(table: _Table) -> Files:

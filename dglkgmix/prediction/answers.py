@@ -15,6 +15,7 @@ from dglkgmix.evaluation.list_probability import ListProbability
 from dglkgmix.evaluation.model_scorer import ModelScorer, Scorer
 from dglkgmix.evaluation.neighbours import Neighbours
 from dglkgmix.evaluation.shortlist import best_places
+from dglkgmix.kg import ROLES
 from dglkgmix.kg.degrees import DegreeBins
 from dglkgmix.kg.statistics import SHARE, functional
 from dglkgmix.kg.tables import TripleTable
@@ -63,7 +64,7 @@ class Query:
     @property
     def asked(self) -> str:
         """The role that is asked for."""
-        return next(r for r in ("head", "relation", "tail") if r not in self.given)
+        return next(r for r in ROLES if r not in self.given)
 
 
 @dataclass(frozen=True)

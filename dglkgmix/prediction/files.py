@@ -11,6 +11,7 @@ from typing import Any
 
 from dglkgmix.atomic import csv_lines, text_lines, write_atomic
 from dglkgmix.errors import ConfigError, DataError
+from dglkgmix.kg import ROLES
 from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.kg.readers_text import DIALECTS, read_table
 from dglkgmix.kg.vocabulary import safe_in_spreadsheets
@@ -18,7 +19,6 @@ from dglkgmix.paths import path_of
 from dglkgmix.prediction.answers import Prediction, Query
 from dglkgmix.prediction.facts import Triple
 
-ROLES = ("head", "relation", "tail")
 COLUMNS = {
     "query": int,
     "head": str,

@@ -10,6 +10,7 @@ import torch
 from dglkgmix.evaluation.metrics import bin_of
 from dglkgmix.evaluation.model_scorer import ModelScorer
 from dglkgmix.evaluation.neighbours import Neighbours
+from dglkgmix.kg import ROLES
 from dglkgmix.kg.degrees import DegreeBins
 from dglkgmix.prediction.answers import Answer, Predictor, Query
 from dglkgmix.prediction.facts import Triple
@@ -54,7 +55,7 @@ def find_examples(subject: Subject, bins: DegreeBins) -> list[Example]:
         order = own[np.argsort(ranks[own], kind="stable")]
         places = [round(quantile * (len(order) - 1)) for quantile in QUANTILES if len(order)]
         for row in (int(order[place]) for place in dict.fromkeys(places)):
-            names = {c: table.table.column(c)[row].as_py() for c in ("head", "relation", "tail")}
+            names = {c: table.table.column(c)[row].as_py() for c in ROLES}
             asked = table.table.column("direction")[row].as_py()
             found.append(
                 Example(

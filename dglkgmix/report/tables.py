@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 from dglkgmix.evaluation import metrics
 from dglkgmix.evaluation.popularity import better_bins
 from dglkgmix.evaluation.rank_table import RankTable
+from dglkgmix.files import digest
 from dglkgmix.kg.degrees import DegreeBins, readable
 from dglkgmix.report.subject import Subject
 
@@ -250,8 +250,8 @@ def digests_table(subjects: Sequence[Subject]) -> Table:
     rows = []
     for s in subjects:
         epoch = s.run.metrics["best_epoch"] if s.run.finished else None
-        digest = Cell(hashlib.sha256(s.table.to_bytes()).hexdigest(), ("code", "digest"))
-        rows.append([s, str(s.run.config.runtime.seed), epoch, digest])
+        sha256 = Cell(digest(s.table.to_bytes()), ("code", "digest"))
+        rows.append([s, str(s.run.config.runtime.seed), epoch, sha256])
     return Table.of(("run", "seed", "epoch selected", "SHA-256 of its ranks"), rows)
 
 

@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given, settings
 
 from dglkgmix.errors import ConfigError, DataError
-from dglkgmix.evaluation import rank_table
 from dglkgmix.evaluation.popularity import PopularityScorer
 from dglkgmix.evaluation.rank_table import SCHEMA, RankTable, rank_split
 from dglkgmix.kg.graph import KnowledgeGraph
@@ -96,20 +95,6 @@ def test_what_is_no_rank_table_is_refused(toy, make_ranks):
     short = RankTable(table.table.drop_columns(["candidates"]))
     with pytest.raises(DataError, match="'candidates' is missing"):
         RankTable.from_bytes(short.to_bytes())
-
-
-def test_codes_beyond_their_dictionary_are_refused(
-    toy: KnowledgeGraph, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """They would be read from beyond the memory of the names."""
-    table = table_of(toy, [1, 2, 3, 4]).table
-    far = pa.DictionaryArray.from_arrays(
-        pa.array([9] * len(table), pa.int32()), pa.array(["a"]), safe=False
-    )
-    forged = table.set_column(0, SCHEMA.field(0), far)
-    monkeypatch.setattr(rank_table.pq, "read_table", lambda source: forged)
-    with pytest.raises(DataError, match="there: not a readable Parquet file"):
-        RankTable.from_bytes(b"", "there")
 
 
 def test_columns_of_another_type_are_refused(toy: KnowledgeGraph) -> None:
