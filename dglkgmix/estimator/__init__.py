@@ -1,4 +1,4 @@
-"""The scikit-learn face: an estimator over triples and a scorer for the bin that matters."""
+"""scikit-learn-compatible: an estimator over triples, and the MRR of the low bin as a scorer."""
 
 from __future__ import annotations
 

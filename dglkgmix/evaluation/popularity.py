@@ -1,4 +1,4 @@
-"""The yardstick that every model must beat: it knows degrees and nothing else."""
+"""A baseline: entities ranked by popularity, their tail-relation degree, alone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The DGL face: transforms, samplers and modules to drop into a DGL pipeline of one's own."""
+"""Transforms, samplers and modules for a user's own DGL pipeline."""
 
 from __future__ import annotations
 

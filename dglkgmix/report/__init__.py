@@ -1,1 +1,1 @@
-"""Evidence for people: tables, figures, the report page."""
+"""The report page, its tables and its figures."""

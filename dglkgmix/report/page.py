@@ -31,7 +31,7 @@ from dglkgmix.version import __version__
 MOST_RUNS = len(SERIES)
 
 
-class Figure(NamedTuple):
+class Headline(NamedTuple):
     """One of the large numbers at the head of the page."""
 
     label: str
@@ -72,8 +72,8 @@ def render(runs: Sequence[Run], *, split: str, bins: DegreeBins, projection: str
     align([s.table for s in subjects], unique_names([run.path for run in runs]))
     first = subjects[0].run
     block = first.config.runtime.block
-    popularity = PopularityScorer(first.kg)
-    yardstick = rank_split(popularity, first.kg, split, block, candidates=first.candidates)
+    scorer = PopularityScorer(first.kg)
+    popular = rank_split(scorer, first.kg, split, block, candidates=first.candidates)
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("dglkgmix.report"),
         autoescape=True,
@@ -84,7 +84,7 @@ def render(runs: Sequence[Run], *, split: str, bins: DegreeBins, projection: str
     environment.filters |= {"readable": readable, "percent": percent}
     return environment.get_template("report.html.j2").render(
         source=isolated(Path(first.config.data.source).name) or "a graph",
-        figures=_figures(subjects, yardstick, bins),
+        figures=_figures(subjects, popular, bins),
         subjects=subjects,
         best_first=best_first(subjects),
         split=split,
@@ -92,7 +92,7 @@ def render(runs: Sequence[Run], *, split: str, bins: DegreeBins, projection: str
         most_points=MOST_POINTS,
         projection=projection,
         data=sections.data(subjects[0], bins),
-        results=sections.results(subjects, bins, yardstick),
+        results=sections.results(subjects, bins, popular),
         comparison=sections.comparison(subjects, bins) if len(subjects) > 1 else None,
         degree_panels=sections.degree_panels,
         relations=sections.relations(subjects),
@@ -106,8 +106,8 @@ def render(runs: Sequence[Run], *, split: str, bins: DegreeBins, projection: str
     )
 
 
-def _figures(subjects: Sequence[Subject], yardstick: RankTable, bins: DegreeBins) -> list[Figure]:
-    """The best run's MRR, its rarest answers, and what degrees alone reach."""
+def _figures(subjects: Sequence[Subject], popular: RankTable, bins: DegreeBins) -> list[Headline]:
+    """The best run's MRR, its rarest answers, and what popularity alone reaches."""
     best = best_first(subjects)[0]
     overall = best.account["overall"]
     interval = best.intervals["overall"]
@@ -115,8 +115,8 @@ def _figures(subjects: Sequence[Subject], yardstick: RankTable, bins: DegreeBins
     if interval is not None:
         ends = f"{percent(0.95)} interval {interval[0]:.3f} to {interval[1]:.3f}"
     found = [
-        Figure(f"MRR of {best.name}", number(overall["mrr"]), ends),
-        Figure("Hits@10", number(overall["hits@10"]), f"over {overall['queries']:,} queries"),
+        Headline(f"MRR of {best.name}", number(overall["mrr"]), ends),
+        Headline("Hits@10", number(overall["hits@10"]), f"over {overall['queries']:,} queries"),
     ]
     rare = [best.account["bins"][name] for name in bins.names[:2]]
     queries = sum(group["queries"] for group in rare)
@@ -124,6 +124,6 @@ def _figures(subjects: Sequence[Subject], yardstick: RankTable, bins: DegreeBins
         mrr = sum(group["mrr"] * group["queries"] for group in rare if group["queries"]) / queries
         share, limit = percent(queries / overall["queries"]), bins.edges[:2][-1]
         note = f"{share} of the queries: answers of degree below {limit}"
-        found.append(Figure("MRR on rare facts", number(mrr), note))
-    base = metrics.overall(yardstick)["mrr"]
-    return [*found, Figure("MRR by degrees alone", number(base), "the yardstick to beat")]
+        found.append(Headline("MRR on rare facts", number(mrr), note))
+    base = metrics.overall(popular)["mrr"]
+    return [*found, Headline("MRR by popularity alone", number(base), "a model should be above it")]

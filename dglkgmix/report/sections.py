@@ -68,11 +68,11 @@ def data(subject: Subject, bins: DegreeBins) -> dict[str, Any]:
     }
 
 
-def results(subjects: Subjects, bins: DegreeBins, yardstick: RankTable) -> dict[str, Any]:
-    """How the runs do, overall and by degree bin."""
+def results(subjects: Subjects, bins: DegreeBins, popular: RankTable) -> dict[str, Any]:
+    """Metrics overall and by degree bin."""
     note = (
         "Filtered ranks over both directions. AMRI is 1 for perfect ranks and 0 for chance. "
-        f"“{tables.YARDSTICK}” ranks answers by how often training has them with the relation."
+        f"“{tables.POPULARITY}” ranks answers by how often training has them with the relation."
     )
     among = subjects[0].account["candidates"]
     if among["rule"] != "all":
@@ -80,12 +80,12 @@ def results(subjects: Subjects, bins: DegreeBins, yardstick: RankTable) -> dict[
             f" Candidates: {among['rule']}; {among['missed']:,} answers "
             f"({tables.percent(among['share'])}) are none and have the last rank."
         )
-    base = metrics.by_bin(yardstick, bins)
+    base = metrics.by_bin(popular, bins)
     below = any(better_bins(base, s.account["bins"]) for s in subjects)
-    starred = f"* Below “{tables.YARDSTICK}” in this bin." if below else ""
+    starred = f"* Below “{tables.POPULARITY}” in this bin." if below else ""
     return {
         "warnings": [s.run.warning for s in subjects if not s.run.finished],
-        "overall": tables.overall_table(subjects, yardstick).noted(note),
+        "overall": tables.overall_table(subjects, popular).noted(note),
         "mrr": picture(
             "mrr-by-bin",
             bars.draw_mrr_by_bin({s.name: s.estimates(bins) for s in subjects}),
@@ -93,7 +93,7 @@ def results(subjects: Subjects, bins: DegreeBins, yardstick: RankTable) -> dict[
             "MRR by tail-relation degree of the answer, with 95 % bootstrap intervals over "
             "triples.",
         ),
-        "bins": tables.bins_table(subjects, bins, yardstick).noted(starred),
+        "bins": tables.bins_table(subjects, bins, popular).noted(starred),
         "directions": tables.directions_table(subjects),
     }
 

@@ -16,7 +16,7 @@ from dglkgmix.report.subject import Subject
 # Relations with fewer test queries say little about a model.
 FEWEST_QUERIES, WORST = 10, 12
 DASH = "–"
-YARDSTICK = "degrees only"
+POPULARITY = "popularity alone"
 # What further runs are tested by.
 TESTED = {"mrr": "MRR", "hits@10": "Hits@10"}
 
@@ -72,28 +72,28 @@ def _cell(value: Value, *, is_label: bool) -> Cell:
     return Cell(text, ("name",) if is_label else ("number",))
 
 
-_DEGREES_ONLY = Cell(YARDSTICK, ("name", "aside"))
+_POPULAR = Cell(POPULARITY, ("name", "aside"))
 
 
-def overall_table(subjects: Sequence[Subject], yardstick: RankTable) -> Table:
-    """Each run, and degrees alone, on the whole split."""
+def overall_table(subjects: Sequence[Subject], popular: RankTable) -> Table:
+    """Each run, and popularity alone, on the whole split."""
     found = [s.account["overall"] for s in subjects]
     rows: list[Sequence[Value]] = [
         [s, s.model, *_metric_cells(values, found)]
         for s, values in zip(subjects, found, strict=True)
     ]
-    rows.append([_DEGREES_ONLY, "", *_metric_cells(metrics.overall(yardstick), ())])
+    rows.append([_POPULAR, "", *_metric_cells(metrics.overall(popular), ())])
     head = ("run", "model", *(metric.title for metric in metrics.columns()), "AMRI")
     return Table.of(head, rows, labels=2)
 
 
-def bins_table(subjects: Sequence[Subject], bins: DegreeBins, yardstick: RankTable) -> Table:
-    """MRR by degree bin with its interval; the last row is degrees alone.
+def bins_table(subjects: Sequence[Subject], bins: DegreeBins, popular: RankTable) -> Table:
+    """MRR by degree bin with its interval; the last row is popularity alone.
 
-    A star marks what is below degrees alone.
+    A star marks what is below popularity alone.
     """
     rows: list[Sequence[Value]] = []
-    base = metrics.by_bin(yardstick, bins)
+    base = metrics.by_bin(popular, bins)
     for s in subjects:
         below = better_bins(base, s.account["bins"])
         row: list[Value] = [s]
@@ -102,7 +102,7 @@ def bins_table(subjects: Sequence[Subject], bins: DegreeBins, yardstick: RankTab
             ends = "" if pair is None else f"{pair[0]:.3f}–{pair[1]:.3f}"
             row.append(Cell(mrr + (" *" if name in below else ""), small=ends))
         rows.append(row)
-    rows.append([_DEGREES_ONLY, *(base[name]["mrr"] for name in bins.names)])
+    rows.append([_POPULAR, *(base[name]["mrr"] for name in bins.names)])
     titles = zip(bins.names, bins.intervals, strict=True)
     shown = (readable(n) if n == i else f"{n}\n{readable(i)}" for n, i in titles)
     return Table.of(("MRR", *shown), rows)

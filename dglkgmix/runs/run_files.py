@@ -34,9 +34,7 @@ METRICS = "metrics.json"
 STATE = checkpoint.STATE
 _NAMES = {"name": pa.large_string()}
 _TRIPLES = {**dict.fromkeys(ROLES, pa.int64()), "split": pa.string()}
-
-
-# What options stand for where a run is older than they are.
+# Runs of versions without ``residual`` were trained as with "none".
 _LEFT_OUT = Config(model=ModelConfig(residual="none"))
 
 

@@ -68,8 +68,8 @@ def train(
     ``decoder``, ``encoder`` and ``strategy`` stand for those of ``config``: a class, of the user's
     or the package's, or its name. ``decoder=Rotation(64)`` is the class with ``entity_dim=64``; its
     weights are drawn anew. ``sample_weight`` (N,) weighs the positive terms of the rows of
-    ``kg.train``. Messages call the run that the training starts from ``parent_name``, or by its
-    folder. All ``processes`` call this alike; the main one alone writes, and all get
+    ``kg.train``. ``parent_name`` is what messages call the run that the training starts from; by
+    default its folder. All ``processes`` call this alike; the main one alone writes, and all get
     the result.
 
     Raises:

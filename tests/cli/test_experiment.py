@@ -42,6 +42,11 @@ def results(failed):
     return {"counts": counts, **texts, **empty}
 
 
+def test_the_help_names_every_packaged_experiment():
+    named = invoke("--help").output.split("package:")[1].split("Stopped")[0]
+    assert sorted(named.replace(",", " ").split()) == packaged("experiments")
+
+
 @pytest.mark.parametrize("failed", [0, 1])
 def test_the_exit_status_tells_of_failed_cells(file, tmp_path, monkeypatch, failed):
     calls = []

@@ -69,7 +69,7 @@ def make_run(small_graph, tmp_path_factory):
 
 
 def popularity(run):
-    """Ranks of the test split by degrees alone."""
+    """Ranks of the test split by popularity alone."""
     return rank_split(PopularityScorer(run.kg), run.kg, "test", candidates=run.candidates)
 
 

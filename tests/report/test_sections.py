@@ -31,19 +31,19 @@ def test_the_data_with_its_bias(subjects):
     assert note.startswith(f"{below:,} of {kg.num_edges:,} training triples")
 
 
-def test_results_show_each_run_and_the_yardstick(subjects):
-    yardstick = popularity(subjects[0].run)
-    found = sections.results(subjects, BINS, yardstick)
+def test_results_show_each_run_and_popularity(subjects):
+    popular = popularity(subjects[0].run)
+    found = sections.results(subjects, BINS, popular)
     assert [len(found[name].rows) for name in ("overall", "bins", "directions")] == [3, 3, 2]
 
 
 def test_the_candidates_of_ranks_are_told(subjects):
     run = subjects[0].run.among("observed")
     found = read_subjects([run], "test", BINS)
-    yardstick = popularity(run)
-    assert yardstick["missed"].tolist() == found[0].table["missed"].tolist()
+    popular = popularity(run)
+    assert popular["missed"].tolist() == found[0].table["missed"].tolist()
     missed = int((found[0].table["tail_relation"] == 0).sum())
-    note = sections.results(found, BINS, yardstick)["overall"].note
+    note = sections.results(found, BINS, popular)["overall"].note
     assert f"observed; {missed} answers" in note
 
 

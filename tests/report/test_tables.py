@@ -19,16 +19,16 @@ def texts(table):
 
 
 @pytest.fixture(scope="module")
-def yardstick(run):
+def popular(run):
     return popularity(run)
 
 
-def test_every_row_has_a_cell_for_every_column(subjects, small_graph, yardstick):
+def test_every_row_has_a_cell_for_every_column(subjects, small_graph, popular):
     first, second = subjects
     found = compare([first.table], [second.table], BINS)
     made = [
-        tables.overall_table(subjects, yardstick),
-        tables.bins_table(subjects, BINS, yardstick),
+        tables.overall_table(subjects, popular),
+        tables.bins_table(subjects, BINS, popular),
         tables.directions_table(subjects),
         tables.data_table(small_graph.summary()),
         tables.tests_table(first, [(second, found)], BINS.names),
@@ -45,27 +45,27 @@ def test_every_row_has_a_cell_for_every_column(subjects, small_graph, yardstick)
         assert all(len(row) == len(table.head) for row in table.rows)
 
 
-def test_the_best_of_several_runs_is_marked(subjects, yardstick):
-    table = tables.overall_table(subjects, yardstick)
+def test_the_best_of_several_runs_is_marked(subjects, popular):
+    table = tables.overall_table(subjects, popular)
     mrr, mean_rank = table.head.index("MRR"), table.head.index("mean rank")
     values = [s.account["overall"] for s in subjects]
     for column, metric, best in ((mrr, "mrr", max), (mean_rank, "mr", min)):
         marked = ["best" in row[column].kinds for row in table.rows]
         wanted = [v[metric] == best(x[metric] for x in values) for v in values]
         assert marked == [*wanted, False]
-    alone = tables.overall_table(subjects[:1], yardstick)
+    alone = tables.overall_table(subjects[:1], popular)
     assert not any("best" in cell.kinds for row in alone.rows for cell in row)
 
 
-def test_bins_carry_their_intervals(subjects, yardstick):
-    table = tables.bins_table(subjects, BINS, yardstick)
+def test_bins_carry_their_intervals(subjects, popular):
+    table = tables.bins_table(subjects, BINS, popular)
     assert table.head == ("MRR", "[0,1)", "[1,3)", "[3,∞)")
     assert tables.ece_table(subjects, BINS).head[-1] == "[3,∞)"
     low, high = subjects[0].intervals["[3,inf)"]
     assert table.rows[0][3].small == f"{low:.3f}–{high:.3f}"
-    assert table.rows[-1][0].text == "degrees only"
+    assert table.rows[-1][0].text == "popularity alone"
     named = tables.bins_table(
-        read_subjects([subjects[0].run], "test", DegreeBins()), DegreeBins(), yardstick
+        read_subjects([subjects[0].run], "test", DegreeBins()), DegreeBins(), popular
     )
     assert named.head[1:] == ("zero\n[0,1)", "low\n[1,10)", "medium\n[10,50)", "high\n[50,∞)")
 
