@@ -2,7 +2,7 @@
 
 Each command runs as the command line chooses (``chosen``) and with as many OpenMP threads as there
 are cores (``all cores``, what PyTorch does by itself). Seconds from the command to its end; the
-median of some turns. The busy processes multiply matrices on one thread each.
+median of ``--turns``. The busy processes multiply matrices on one thread each.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""``dglkgmix demo``: what the program does, on a graph that everybody can judge."""
+"""``dglkgmix demo``: what the program does, on a graph of well-known facts."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def demo(out: Path, *, seed: int, overwrite: bool, quiet: bool) -> None:
     click.echo("Both had as many training steps. One seed tells little of small differences.")
     predictor = Predictor.of(Run.open(out / "standard"))
     for question, head, relation in QUESTIONS:
-        click.echo(f"\n{question} (what it was taught left out)")
+        click.echo(f"\n{question} (answers in training left out)")
         for place, (name, right) in enumerate(new_answers(predictor, head, relation), 1):
             click.echo(f"  {place}. {name}" + ("   <- right, and held out" if right else ""))
     write_report([out / name for name in RUNS], out / "report.html")

@@ -41,9 +41,9 @@ def experiment(file: str, out: Path | None, jobs: int, **options: Any) -> None:
       evidence-codex-s-rgcn, evidence-codex-s-encoder, evidence-codex-s-parameters,
       evidence-fb15k-237-conve
 
-    Stopped half way, the same command goes on. results.md, results.csv and results.json are
-    written after each cell. A cell that fails is reported, the others go on, and the exit status
-    is 1.
+    After an interrupt, the same command resumes. results.md, results.csv and results.json are
+    written after each cell. A cell that fails is reported, the others run, and the exit status is
+    1.
 
     A small one:
 
@@ -85,7 +85,7 @@ def experiment(file: str, out: Path | None, jobs: int, **options: Any) -> None:
     try:
         found = run_experiment(plan, text, out, jobs=jobs, quiet=quiet, say=say)
     except KeyboardInterrupt:
-        click.echo("Interrupted. What is done is kept; the same command goes on.", err=True)
+        click.echo("Interrupted. Progress saved. The same command resumes.", err=True)
         sys.exit(130)
     if as_json:
         emit_json(found)

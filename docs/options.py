@@ -44,9 +44,8 @@ def row(option: Option) -> tuple[str, ...]:
 def _values(option: Option) -> str:
     if option.classes:
         return ", ".join(f"`{name}`" for name in [*NAMES[option.classes], "module:Class"])
-    if option.choices:
-        return ", ".join(f"`{toml_value(choice)}`" for choice in option.choices)
-    return option.bounds.words.removeprefix("must ").removeprefix("be ") if option.bounds else ""
+    bounds = option.bounds.words.split(maxsplit=2)[-1] if option.bounds else ""
+    return ", ".join([bounds] * bool(bounds) + [f"`{toml_value(c)}`" for c in option.choices])
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Runs an experiment: what is done is kept, what is left is trained, results follow each cell."""
+"""Runs an experiment: trains what is not finished, and writes results after each cell."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from torch import Tensor
 from dglkgmix._dgl import dgl
 from dglkgmix.errors import ConfigError, DataError
 from dglkgmix.pipeline.ids import GraphIds
-from dglkgmix.pipeline.negative_samplers import Candidates, FilteredNegativeSampler
+from dglkgmix.pipeline.negative_samplers import FilteredNegativeSampler, NegativeTails
 from dglkgmix.pipeline.partners import MixupPartners
 from dglkgmix.sampling.negatives import TripleBatch
 from dglkgmix.training.prepared import PreparedBatch, mixed_terms
@@ -53,7 +53,7 @@ class MixupCollator:
         self.partners = partners
         self.negatives = negatives
         self.both_directions = both_directions
-        self._candidates = Candidates(ids.kg)
+        self._candidates = NegativeTails(ids.kg)
 
     def __call__(self, batch: Sequence[Any]) -> PreparedBatch:
         """Samples in ids of ``ids.kg``, on the CPU; ``.to(device)`` moves them.

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 Pairs = tuple[Tensor, Tensor]
 
 
-class Candidates:
+class NegativeTails:
     """Which entities may be drawn as negative tails of a triple.
 
     Those of the true tail's node type, but for itself and training tails of its query.
@@ -98,7 +98,7 @@ class FilteredNegativeSampler:
         self.ids = ids
         self.k = k
         self.seed = seed
-        self._candidates = Candidates(ids.kg)
+        self._candidates = NegativeTails(ids.kg)
         self._generator: tuple[int | None, torch.Generator] | None = None
 
     def __call__(self, g: DGLGraph, eids: EdgeIds) -> Pairs | dict[CanonicalType, Pairs]:

@@ -174,7 +174,7 @@ class Run:
         if not self.finished:
             raise CheckpointError(
                 f"{self.path}: the training has not finished; "
-                f"go on with: dglkgmix train --resume --out {shlex.quote(str(self.path))}"
+                f"resume with: dglkgmix train --resume --out {shlex.quote(str(self.path))}"
             )
         stored = self.folder.read(run_files.METRICS)
         try:

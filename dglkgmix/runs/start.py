@@ -103,7 +103,7 @@ def read_start(config: Config, kg: KnowledgeGraph, called: str = "") -> Start | 
     where, folder = called or path, RunFolder.open(path)
     if not folder.has(run_files.MODEL):
         raise CheckpointError(
-            f"{where}: the run has not finished; go on with: dglkgmix train --resume --out "
+            f"{where}: the run has not finished; resume with: dglkgmix train --resume --out "
             f"{shlex.quote(path)}"
         )
     if whole:

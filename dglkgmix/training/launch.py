@@ -156,7 +156,7 @@ def settled(kg: KnowledgeGraph, config: Config) -> Settled:
 
 
 def opened(out: str | Path, processes: Processes) -> RunFolder:
-    """The run folder ``out`` to go on with: locked by the main process, read by the others."""
+    """The run folder ``out`` to resume: locked by the main process, read by the others."""
     return RunFolder.resume(out) if processes.main else Spectator.open(out)
 
 

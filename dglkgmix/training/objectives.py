@@ -44,7 +44,7 @@ def objective(training: TrainingConfig[Any], focus: Focus | None, num_entities: 
     """The loss that the options name, over |V| entities.
 
     Raises:
-        ConfigError: smoothing or mass out of range, or a mass that this loss has not.
+        ConfigError: smoothing or mass out of range, or a mass that this loss does not use.
     """
     smoothing, mass = training.label_smoothing, training.smoothing_mass
     if training.loss == "ce":

@@ -218,7 +218,7 @@ class Trainer:
         self.folder.write(run_files.HISTORY, to_csv(self._history))
 
     def _load_state(self, names: list[str]) -> int:
-        """Take the last complete state, if there is one; the number of the stage to go on with."""
+        """Take the last complete state, if there is one; the number of the stage to resume."""
         self._saved = saved = self._states.load()
         if saved is None:
             return 0

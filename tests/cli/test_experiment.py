@@ -43,7 +43,7 @@ def results(failed):
 
 
 def test_the_help_names_every_packaged_experiment():
-    named = invoke("--help").output.split("package:")[1].split("Stopped")[0]
+    named = invoke("--help").output.split("package:")[1].split("After")[0]
     assert sorted(named.replace(",", " ").split()) == packaged("experiments")
 
 
@@ -95,7 +95,7 @@ def test_an_interrupt_says_how_to_go_on(file, tmp_path, monkeypatch):
     monkeypatch.setattr("dglkgmix.experiments.runner.run_experiment", run)
     found = invoke(file, "--out", str(tmp_path / "out"))
     assert found.exit_code == 130
-    assert found.stderr.endswith("the same command goes on.\n")
+    assert found.stderr.endswith("The same command resumes.\n")
 
 
 def test_without_a_folder_nothing_starts(file):

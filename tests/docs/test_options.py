@@ -29,3 +29,4 @@ def test_who_reads_an_option_and_its_range():
         "transe",
         "TransE: the norm of the distance.",
     )
+    assert row(OPTIONS["strategy.draws"])[2] == '1 or more, `"all"`'

@@ -9,9 +9,9 @@ from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.pipeline import negative_samplers
 from dglkgmix.pipeline.ids import GraphIds
 from dglkgmix.pipeline.negative_samplers import (
-    Candidates,
     FilteredNegativeSampler,
     LowDegreeNegativeSampler,
+    NegativeTails,
 )
 from tests.pipeline.graphs import (
     CAUSES,
@@ -172,7 +172,7 @@ def test_errors_by_name():
         LowDegreeNegativeSampler(sampler.ids, 1, power=float("nan"))
 
 
-MEDICAL = Candidates(GraphIds(medical()).kg)
+MEDICAL = NegativeTails(GraphIds(medical()).kg)
 # (drug 2, treats, disease 3) is no training triple.
 ASKED = torch.tensor([*TRIPLES, [6, 1, 3]])
 
@@ -197,7 +197,7 @@ def test_candidates_by_hand():
 
 def test_a_head_that_is_linked_to_all():
     graph = dgl.heterograph({("a", "r", "b"): ([0, 0, 1], [0, 1, 0])})
-    candidates = Candidates(GraphIds(graph).kg)
+    candidates = NegativeTails(GraphIds(graph).kg)
     triples = torch.tensor([[0, 0, 2], [0, 0, 3], [1, 0, 2], [1, 0, 3]])
     assert candidates.exist(triples).tolist() == [False, False, True, False]
     assert [candidates.of(triple).tolist() for triple in triples] == [[], [], [3], []]
@@ -208,7 +208,7 @@ def test_known_tails_of_another_type_leave_candidates():
     graph = dgl.graph(([0, 0], [1, 2]), num_nodes=4)
     graph.ndata["ntype"] = torch.tensor([0, 1, 2, 1])
     graph.edata["etype"] = torch.tensor([0, 0])
-    candidates = Candidates(GraphIds(graph).kg)
+    candidates = NegativeTails(GraphIds(graph).kg)
     assert candidates.exist(torch.tensor([[0, 0, 1], [0, 0, 2]])).tolist() == [True, False]
     assert candidates.of(torch.tensor([0, 0, 1])).tolist() == [3]
 
@@ -229,5 +229,5 @@ def test_known_tails_as_the_index_knows_them():
 
 
 def test_without_types_all_entities_are_candidates():
-    candidates = Candidates(KnowledgeGraph.from_arrays([[0, 0, 1], [1, 0, 3]]))
+    candidates = NegativeTails(KnowledgeGraph.from_arrays([[0, 0, 1], [1, 0, 3]]))
     assert candidates.of(torch.tensor([0, 0, 1])).tolist() == [0, 2, 3]

@@ -140,7 +140,7 @@ def test_an_unfinished_or_damaged_run_is_refused(tmp_path):
     with RunFolder.create(tmp_path / "run") as folder:
         run_files.write_graph(folder, OLD)
         run_files.write_config(folder, settled(OLD))
-    with pytest.raises(CheckpointError, match=r"not finished; go on with: .* --resume"):
+    with pytest.raises(CheckpointError, match=r"not finished; resume with: .* --resume"):
         filled(tmp_path / "run")
     stored(tmp_path / "run")
     (tmp_path / "run" / run_files.MODEL).write_bytes(b"cut")
