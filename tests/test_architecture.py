@@ -1,4 +1,4 @@
-"""The rules of the house, read off the source files."""
+"""Rules of CONTRIBUTING.md, checked on the source files."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-# Where each module stands on the way from files to evidence; it imports from its own step or
-# earlier ones. The longest prefix decides.
+# The step of each module, which imports from its own step or earlier ones. The longest prefix
+# decides.
 LAYERS = {
     "dglkgmix.errors": 0,
     "dglkgmix._dgl": 0,

@@ -345,14 +345,14 @@ class StrategyConfig(Chooser):
     # s: anew each epoch, each term min(k, |C|) / s, so that the expected loss stays.
     draws: int | Literal["all"] = option(
         "all",
-        "Partners of a triple that an epoch draws and weighs up; all draws every one.",
+        "Partners of a triple drawn in each epoch, with weights to match; all: every one.",
         bounds=AT_LEAST_1,
         of="strategy",
     )
     # 512 estimate a trained model's log Σ exp(s) of CoDEx-S to .08 (docs/guides/eta-and-k.md).
     rivals: int | Literal["all"] = option(
         512,
-        "1-n, softmax: entities drawn for a batch that stand for all in its synthetic terms.",
+        "1-n, softmax: entities sampled for each batch's synthetic terms, in place of all.",
         bounds=AT_LEAST_1,
         of="strategy",
         unread=conditions.no_softmax_over_all,

@@ -75,7 +75,7 @@ def low_degree_mrr(estimator: Any, X: Any, y: Any = None) -> float:
                 f"low_degree_mrr needs a KGCompleter, or a pipeline or search that ends with one, "
                 f"not {type(estimator).__name__}"
             )
-    ranks, degrees = estimator.rank(X, y), estimator.tail_relation_degree(X, y)
     bins = DegreeBins()
-    low = bins.assign(degrees.ravel()).numpy() == bins.names.index("low")
-    return float((1 / ranks.ravel()[low]).mean()) if low.any() else float(np.nan)
+    groups = bins.assign(estimator.tail_relation_degree(X, y).ravel()).numpy()
+    low = 1 / estimator.rank(X, y).ravel()[groups == bins.names.index("low")]
+    return float(low.mean()) if len(low) else float(np.nan)

@@ -1,4 +1,4 @@
-"""Entities that stand for all in the softmax of synthetic samples."""
+"""Sampled entities that replace all of them in the softmax of synthetic samples."""
 
 from __future__ import annotations
 

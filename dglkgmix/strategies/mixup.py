@@ -26,8 +26,8 @@ class Mixup(Strategy):
     weighing min(k, |C|) / s. As s of a uniform sample are a uniform sample, that many are drawn at
     once; over the draws, L_Mix and its gradient have the mean that they have with all of them.
 
-    Softmax over all entities sums over a batch's synthetic tails and ``rivals`` others, weighed up,
-    which are drawn for each batch.
+    Softmax over all entities sums over a batch's synthetic tails and over ``rivals`` others, drawn
+    for each batch and weighted to stand for the rest.
     """
 
     reads = (
