@@ -15,7 +15,6 @@ from dglkgmix.cli.outputs import IN, IN_FILE, OUT_FILE, check_new, overwrite_opt
 from dglkgmix.cli.predict_facts import given_facts, relation_facts
 from dglkgmix.cli.why_page import why_page
 from dglkgmix.errors import ConfigError, DataError, UnknownNameError
-from dglkgmix.kg import ROLES
 
 if TYPE_CHECKING:
     from dglkgmix.kg.options import ReadOptions
@@ -95,7 +94,8 @@ def predict(run: Path, **options: Any) -> None:
     if options["queries"] is None or not _same(out, options["queries"]):
         check_new(out, "--out", overwrite=options["overwrite"])
     options["bins"] = DegreeBins.parse(options["bins"])
-    given = {role: options[role] for role in ROLES if options[role] is not None}
+    roles = ("head", "relation", "tail")
+    given = {role: options[role] for role in roles if options[role] is not None}
     whole = options["every"] or list(given) == ["relation"]
     _check(options, given, whole=whole)
     if options["queries"] is not None:
@@ -269,7 +269,7 @@ def _page(prediction: Prediction) -> str:
     from dglkgmix.kg.degrees import readable
 
     query = prediction.query
-    parts = [query.given.get(role, "?") for role in ROLES]
+    parts = [query.given.get(role, "?") for role in ("head", "relation", "tail")]
     title = " · ".join(common.one_line(part) for part in parts)
     if not prediction.answers:
         return f"{title}\n\n  no answers left"

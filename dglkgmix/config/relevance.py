@@ -1,4 +1,4 @@
-"""Options that a plan does not read: one that somebody names all the same is a mistake.
+"""Options that a plan does not read: one that is named on a call is an error.
 
 A configuration file or a recipe may hold them, as it holds every option; what is asked for by name,
 as a flag or with ``--set``, must have an effect.

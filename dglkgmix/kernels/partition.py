@@ -79,7 +79,7 @@ class _Exponentials:
     """exp(score - m) of each block, m (B,) the maximum of each row so far.
 
     Attributes:
-        kept: whether all blocks are in memory: from the first pass until somebody has taken them.
+        kept: whether all blocks are in memory: from the first pass until they have been taken.
     """
 
     def __init__(self, products: Products, offsets: Offsets | None) -> None:

@@ -33,7 +33,7 @@ class TableGradient:
         self._whole.index_add_(0, rows, values)
 
     def add_table(self, values: Tensor) -> None:
-        """Add values (E, D), which nobody else may use afterwards."""
+        """Add values (E, D), which the caller does not use afterwards."""
         if self._whole is None:
             self._whole = values
         else:

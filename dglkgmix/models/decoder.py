@@ -31,7 +31,7 @@ class Decoder(nn.Module, ABC):
         shares_relations: whether ``query`` gains from being given each distinct relation once.
         is_bilinear: whether ``score_all`` is ``query @ entities.T + bias``.
         predicts_relations: whether there is a :meth:`relation_query`.
-        most_epochs: the ceiling of a training whose epochs nobody set.
+        most_epochs: the most epochs of a training where none are given.
         prefers_softmax: whether it is trained with softmax cross-entropy, Adagrad and an N3 penalty
             where nothing else is given (Lacroix et al., 2018).
         long_vectors: whether tables start so long that Adam takes three times its own rate.

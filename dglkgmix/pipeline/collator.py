@@ -26,7 +26,7 @@ class MixupCollator:
 
     Args:
         ids: the graph with its training edges.
-        partners: who is mixed with whom; None mixes nothing.
+        partners: draws mixing partners; None mixes nothing.
         negatives: draws negatives where the batch brings none. Without any there are K = 0.
         both_directions: whether an edge also stands for its reciprocal triple, which needs
             ``negatives`` if the batch has some. For graphs without reverse edge types, whose

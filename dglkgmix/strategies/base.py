@@ -121,5 +121,5 @@ class Strategy:
         return None
 
     def coverage(self) -> dict[str, int]:
-        """Counts worth telling: whom the strategy treats; empty where that is nobody or all."""
+        """Numbers of the triples that the strategy treats; empty where these are none or all."""
         return {}

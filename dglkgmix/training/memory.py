@@ -108,7 +108,7 @@ def estimate(
     if drawn:
         partners = Part(
             _DRAWN * drawn,
-            f"who is mixed with whom in an epoch, {drawn:,} pairs",
+            f"mixing partners of an epoch, {drawn:,} pairs",
             "set strategy.partners or strategy.threshold lower",
         )
         parts += [_mixed(stage, kg, decoder, drawn, processes), partners]

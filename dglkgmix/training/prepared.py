@@ -60,7 +60,7 @@ class PreparedBatch:
     def to(self, device: torch.device | str) -> PreparedBatch:
         """The same on another device, but for the ids of edges, which strategies look up.
 
-        To a GPU it travels from pinned memory, so that nobody waits.
+        The copy to a GPU is from pinned memory and does not block.
         """
         moved: PreparedBatch = _moved(self, torch.device(device))
         return moved
