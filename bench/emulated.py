@@ -55,13 +55,13 @@ class EmulatedBf16(TorchDispatchMode):
 def main() -> None:
     """The command line, its bf16 products emulated; summaries of an experiment say so."""
     from dglkgmix.cli.main import main as command
-    from dglkgmix.experiments import summary
+    from dglkgmix.experiments import execute
 
     for option in ("--jobs", "--processes"):
         if any(word.split("=")[0] == option for word in sys.argv):
             sys.exit(f"{option}: other processes would not emulate; leave it out")
-    native = summary.environment
-    summary.environment = lambda: native() | {"bf16": "emulated in float32 kernels"}
+    native = execute.environment
+    execute.environment = lambda: native() | {"bf16": "emulated in float32 kernels"}
     with EmulatedBf16():
         sys.exit(command())
 

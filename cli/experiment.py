@@ -36,9 +36,9 @@ def experiment(file: str, out: Path | None, jobs: int, **options: Any) -> None:
 
     \b
       paper-main, paper-ablation, paper-parameters, paper-calibration,
-      paper-distances, precision, evidence-world, evidence-world-default,
-      evidence-codex-s-complex, evidence-codex-s-conve, evidence-codex-s-tucker,
-      evidence-codex-s-rgcn, evidence-codex-s-encoder, evidence-codex-s-parameters,
+      paper-distances, precision, evidence-world-default, evidence-codex-s-complex,
+      evidence-codex-s-encoder, evidence-world, evidence-codex-s-conve,
+      evidence-codex-s-tucker, evidence-codex-s-rgcn, evidence-codex-s-parameters,
       evidence-fb15k-237-conve
 
     After an interrupt, the same command resumes. results.md, results.csv and results.json are

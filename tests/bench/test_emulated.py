@@ -11,7 +11,7 @@ from torch.utils.flop_counter import flop_registry
 from bench.emulated import PRODUCTS, EmulatedBf16, main
 from dglkgmix.config import Config
 from dglkgmix.config.toml import apply_overrides
-from dglkgmix.experiments import summary
+from dglkgmix.experiments import execute
 from dglkgmix.training.launch import train
 
 
@@ -71,13 +71,13 @@ def test_other_processes_are_refused(monkeypatch):
 
 
 def test_summaries_say_that_products_were_emulated(monkeypatch):
-    monkeypatch.setattr(summary, "environment", lambda: {"torch": "2"})
+    monkeypatch.setattr(execute, "environment", lambda: {"torch": "2"})
     monkeypatch.setattr("sys.argv", ["emulated"])
     monkeypatch.setattr("dglkgmix.cli.main.main", lambda: 2)
     with pytest.raises(SystemExit) as ended:
         main()
     assert ended.value.code == 2
-    assert summary.environment() == {"torch": "2", "bf16": "emulated in float32 kernels"}
+    assert execute.environment() == {"torch": "2", "bf16": "emulated in float32 kernels"}
 
 
 class Bf16Products(TorchDispatchMode):

@@ -22,7 +22,14 @@ KG = random_graph(E, R, 40)
 HEADS = torch.tensor([0, 3, 5, 8, 3, 0])
 RELATIONS = torch.tensor([1, 0, 9, 2, 0, 0])
 pairs = pytest.mark.parametrize(
-    ("decoder", "encoder"), [(d, e) for d in DECODERS for e in ENCODERS]
+    ("decoder", "encoder"),
+    [
+        (decoder, encoder)
+        for decoder in DECODERS
+        for encoder in ENCODERS
+        # CompGCN composes entities with relations of the same length.
+        if encoder != "compgcn" or decoder not in ("rescal", "rotate")
+    ],
 )
 decoders = pytest.mark.parametrize("decoder", DECODERS)
 
