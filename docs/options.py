@@ -44,9 +44,11 @@ def row(option: Option) -> tuple[str, ...]:
 def _values(option: Option) -> str:
     if option.classes:
         return ", ".join(f"`{name}`" for name in [*NAMES[option.classes], "module:Class"])
-    if option.choices:
-        return ", ".join(f"`{toml_value(choice)}`" for choice in option.choices)
-    return option.bounds.words.removeprefix("must ").removeprefix("be ") if option.bounds else ""
+    values = [f"`{toml_value(choice)}`" for choice in option.choices]
+    if option.bounds:
+        words = option.bounds.words.removeprefix("must ")
+        values.insert(0, words.removeprefix("be ").removeprefix("lie "))
+    return ", ".join(values)
 
 
 if __name__ == "__main__":

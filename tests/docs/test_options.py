@@ -29,3 +29,4 @@ def test_who_reads_an_option_and_its_range():
         "transe",
         "TransE: the norm of the distance.",
     )
+    assert row(OPTIONS["strategy.fixed_lambda"])[1:3] == ('`"none"`', 'in [0, 1], `"none"`')
