@@ -89,7 +89,7 @@ def train(**options: Any) -> None:
                 _print(result, options["as_json"])
     except KeyboardInterrupt:
         click.echo(
-            f"Interrupted. What was complete is kept; go on with:\n  {_resuming(options)}",
+            f"Interrupted. Progress is saved; resume with:\n  {_resuming(options)}",
             err=True,
         )
         sys.exit(130)

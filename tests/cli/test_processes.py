@@ -87,7 +87,7 @@ def test_ctrl_c_ends_all_with_130_and_what_goes_on_has_the_bits_of_two(source, t
     assert (launcher.returncode, printed) == (130, "")
     said = [line for line in err.splitlines() if " loss " not in line]
     assert said == [
-        "Interrupted. What was complete is kept; go on with:",
+        "Interrupted. Progress is saved; resume with:",
         f"  dglkgmix train --resume --out {out} --processes 2",
     ]
     assert not any(Path(f"/proc/{worker}").exists() for worker in workers)
