@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import unicodedata
+from bisect import bisect_right
 from collections.abc import Container, Mapping, Sequence
+from itertools import accumulate
 from typing import Any
 
 EMPTY = "–"
-# Letters of a cell; a longer name would pad every row.
+# Width of a cell in Latin letters; a wider name would pad every row.
 WIDEST = 60
 
 
@@ -14,23 +17,35 @@ def aligned(
     rows: Sequence[Sequence[str]], right: Container[int] | None = None, indent: str = "  "
 ) -> str:
     """Rows of equally many cells as lines; columns in ``right`` are flush right, by default all
-    but the first. A cell of more than ``WIDEST`` letters ends in "…", unless it is the last.
+    but the first. A cell wider than ``WIDEST`` ends in "…", unless it is the last.
     """
     rows = [[*map(_cut, row[:-1]), row[-1]] for row in rows]
     flush = range(1, len(rows[0])) if right is None else right
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    widths = [max(map(_width, column)) for column in zip(*rows, strict=True)]
     lines = []
     for row in rows:
+        gaps = [" " * (width - _width(cell)) for cell, width in zip(row, widths, strict=True)]
         cells = [
-            cell.rjust(width) if i in flush else cell.ljust(width)
-            for i, (cell, width) in enumerate(zip(row, widths, strict=True))
+            gap + cell if i in flush else cell + gap
+            for i, (cell, gap) in enumerate(zip(row, gaps, strict=True))
         ]
         lines.append(indent + "  ".join(cells).rstrip())
     return "\n".join(lines)
 
 
+def _width(text: str) -> int:
+    """Places that a terminal takes: two for wide letters such as 東, none for marks."""
+    none = ("Mn", "Me", "Cf")
+    return sum(
+        2 if unicodedata.east_asian_width(x) in "WF" else unicodedata.category(x) not in none
+        for x in text
+    )
+
+
 def _cut(cell: str) -> str:
-    return cell if len(cell) <= WIDEST else f"{cell[: WIDEST - 1]}…"
+    if _width(cell) <= WIDEST:
+        return cell
+    return f"{cell[: bisect_right(list(accumulate(map(_width, cell))), WIDEST - 1)]}…"
 
 
 def number(value: float | None, style: str = "{:.4f}") -> str:

@@ -44,8 +44,11 @@ def row(option: Option) -> tuple[str, ...]:
 def _values(option: Option) -> str:
     if option.classes:
         return ", ".join(f"`{name}`" for name in [*NAMES[option.classes], "module:Class"])
-    bounds = option.bounds.words.split(maxsplit=2)[-1] if option.bounds else ""
-    return ", ".join([bounds] * bool(bounds) + [f"`{toml_value(c)}`" for c in option.choices])
+    values = [f"`{toml_value(choice)}`" for choice in option.choices]
+    if option.bounds:
+        words = option.bounds.words.removeprefix("must ")
+        values.insert(0, words.removeprefix("be ").removeprefix("lie "))
+    return ", ".join(values)
 
 
 if __name__ == "__main__":

@@ -106,6 +106,9 @@ def admit(kind: str, value: Any, *, trust: bool = True, where: str = "") -> str:
     base = _imported(_BASES[kind])
     if not isinstance(found, type) or not issubclass(found, base):
         raise ConfigError(f"{at}{value!r} is not a subclass of {base.__module__}.{base.__name__}")
+    if inspect.isabstract(found):
+        missing = ", ".join(sorted(found.__abstractmethods__))  # type: ignore[attr-defined]
+        raise ConfigError(f"{at}{found.__name__} must define {missing}, as {base.__name__} asks")
     path = f"{found.__module__}:{found.__qualname__}"
     if "<locals>" in path:
         raise ConfigError(f"{at}{path} stands inside a function: move it to the top of a module")

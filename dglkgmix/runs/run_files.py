@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from dglkgmix.atomic import Content
-from dglkgmix.config import Config, ModelConfig
+from dglkgmix.config import Config, ModelConfig, StrategyConfig
 from dglkgmix.config.checks import validate
 from dglkgmix.config.toml import dumps, loads
 from dglkgmix.errors import CheckpointError, ConfigError, DataError, OutOfRangeError
@@ -34,8 +34,8 @@ METRICS = "metrics.json"
 STATE = checkpoint.STATE
 _NAMES = {"name": pa.large_string()}
 _TRIPLES = {**dict.fromkeys(ROLES, pa.int64()), "split": pa.string()}
-# Runs of versions without ``residual`` were trained as with "none".
-_LEFT_OUT = Config(model=ModelConfig(residual="none"))
+# What options stand for where a run is older than they are.
+_LEFT_OUT = Config(model=ModelConfig(residual="none"), strategy=StrategyConfig(rivals="all"))
 
 
 class Spectator(RunFolder):

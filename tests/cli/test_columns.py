@@ -17,6 +17,16 @@ def test_a_long_name_is_cut_so_that_it_does_not_pad_every_row():
     assert second == f"{'y' * 59}…  2"
 
 
+def test_names_of_wide_letters_and_of_marks_line_up():
+    # 東京 takes four places, e with a mark one, and 30 wide letters with 5 others 65.
+    rows = [["東京", "1"], ["Ze\u0301", "2"], ["ab", "3"], ["abcde" + "東" * 30, "4"]]
+    first, second, third, fourth = aligned(rows, indent="").splitlines()
+    assert fourth == f"abcde{'東' * 27}…  4"
+    assert first == f"東京{' ' * 56}  1"
+    assert second == f"Ze\u0301{' ' * 58}  2"
+    assert third == f"ab{' ' * 58}  3"
+
+
 def test_a_missing_figure_is_a_dash():
     assert number(None) == number(float("nan")) == "–"
     assert number(0.5) == "0.5000"

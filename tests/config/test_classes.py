@@ -40,6 +40,11 @@ class Typo(Turned):
         super().__init__(entity_dim, relation_dim, 1.0, 0.0)
 
 
+class Unfinished(Decoder):
+    def __init__(self, entity_dim):
+        super().__init__(entity_dim, entity_dim)
+
+
 class Mine(Strategy):
     reads = ("threshold",)
 
@@ -111,6 +116,7 @@ def test_a_stored_name_is_imported_only_with_trust(module: str) -> None:
         ("strategy", "own_classes:Turned", "not a subclass of .*Strategy"),
         ("decoder", "own_classes:Clash", "Clash.Options declares 'filters', which every model has"),
         ("decoder", "own_classes:Typo", "Typo reads 'angel', which is no option: declare it"),
+        ("decoder", "own_classes:Unfinished", "Unfinished must define _query, as Decoder asks"),
         ("decoder", "__main__:Gone", "was defined in a script or notebook"),
     ],
 )

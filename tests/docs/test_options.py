@@ -30,3 +30,4 @@ def test_who_reads_an_option_and_its_range():
         "TransE: the norm of the distance.",
     )
     assert row(OPTIONS["strategy.draws"])[2] == '1 or more, `"all"`'
+    assert row(OPTIONS["strategy.fixed_lambda"])[1:3] == ('`"none"`', 'in [0, 1], `"none"`')

@@ -130,9 +130,17 @@ def test_a_spectator_needs_a_run_to_open(tmp_path):
         Spectator.open(tmp_path / "none")
 
 
-def test_settings_older_than_the_residual_weight_have_none(tmp_path):
+@pytest.mark.parametrize(
+    ("table", "option", "before", "settings"),
+    [
+        ("model", "residual", "none", '[model]\nencoder = "rgcn"\n'),
+        ("strategy", "rivals", "all", '[strategy]\nname = "mixup"\n'),
+    ],
+)
+def test_settings_older_than_an_option_have_what_was_trained(
+    tmp_path, table, option, before, settings
+):
     with RunFolder.create(tmp_path / "run") as folder:
-        folder.write("config.toml", b'[model]\nencoder = "rgcn"\n')
-        assert read_config(folder).model.residual == "none"
-        folder.write("config.toml", b'[model]\nencoder = "rgcn"\nresidual = 0.5\n')
-        assert read_config(folder).model.residual == 0.5
+        for text, expected in ((settings, before), (f"{settings}{option} = 3\n", 3)):
+            folder.write("config.toml", text.encode())
+            assert getattr(getattr(read_config(folder), table), option) == expected
