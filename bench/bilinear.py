@@ -1,6 +1,7 @@
 """Training steps of bilinear decoders beside their three products: ``python -m bench.bilinear``.
 
-Settings are those of the recipe ``codex-s-complex`` (softmax cross-entropy, N3, Adagrad). A step is
+Settings are those of the recipe ``codex-s-complex`` (softmax cross-entropy, N3, Adagrad),
+without its strategy. A step is
 compared with the products alone, of the scores and of both their gradients, and with a step that
 predicts relations as well. Times are CPU seconds on one thread, the shortest of several turns.
 """
@@ -36,6 +37,7 @@ def steps(name: str, decoder: str, dim: int, batch: int, n3: float, relations: f
         *(f"model.decoder={decoder}", f"model.entity_dim={dim}", f"model.relation_dim={dim}"),
         *(f"training.batch_size={batch}", f"training.n3={n3}", "runtime.precision=fp32"),
         *("runtime.device=cpu", f"training.relation_prediction={relations}"),
+        "strategy.name=standard",
     )
     return Steps(graph(name), apply_overrides(load_recipe("codex-s-complex"), options))
 
