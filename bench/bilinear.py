@@ -2,7 +2,8 @@
 
 Settings are those of the recipe ``codex-s-complex`` (softmax cross-entropy, N3, Adagrad),
 without its strategy. A step is compared with the products alone, of the scores and of both their
-gradients, and with a step that predicts relations as well. Times are CPU seconds on one thread, the shortest of several turns.
+gradients, and with a step that predicts relations as well. Times are CPU seconds on one
+thread, the shortest of several turns.
 """
 
 from __future__ import annotations
