@@ -34,7 +34,7 @@ def _commands(out: Path, graph: Path | None) -> dict[str, list[str]]:
     run = demo / "mixup"
     query = ["predict", str(run), "--head", "Austria", "--relation", "member of"]
     commands = {
-        "--help": [*tool, "--help"],
+        "help": [*tool, "--help"],
         "predict": [*tool, *query],
         "demo": [*tool, "demo", "--overwrite", "--out", str(out / "again")],
     }

@@ -1,4 +1,4 @@
-"""KG-Mixup's epoch beside the standard one's: s of k draws, 1-K by query, rivals of a softmax.
+"""KG-Mixup's epoch beside the standard one's: draws, 1-K by query, rivals of a softmax.
 
     python -m bench.mixup
 
@@ -31,12 +31,13 @@ COLUMNS = ("graph", "way", "mixup", "rivals", "epoch_seconds", "to_standard", "t
 class Way:
     """A regime, and the draws of mixup; None for the standard strategy.
 
-    ``batches`` are trained on as one. With ``rivals`` it is ComplEx with softmax, else ConvE.
+    One half of a draw is one partner of half the triples. ``batches`` are trained on as one. With
+    ``rivals`` it is ComplEx with softmax, else ConvE.
     """
 
     name: str
     regime: str
-    draws: int | Literal["all"] | None
+    draws: float | Literal["all"] | None
     by_query: bool = False
     batches: int = 1
     rivals: int | Literal["all"] | None = None
@@ -48,12 +49,14 @@ WAYS = [
         ("1-N", "1-n", False, 1), ("1-K", "1-k", False, 1), ("1-K by query", "1-k", True, 1),
         ("1-K by query, batch 512", "1-k", True, 4),
     )
-    for draws in (None, "all", 2, 1)
+    for draws in (None, "all", 2, 1, 0.5)
 ]  # fmt: skip
 SOFTMAX = [
     Way("1-N, softmax", "1-n", draws, rivals=rivals)
-    for draws, rivals in ((None, 512), ("all", "all"), ("all", 512), (1, "all"), (1, 512))
-]
+    for draws, rivals in (
+        (None, 512), ("all", "all"), ("all", 512), (1, "all"), (1, 512), (0.5, 512),
+    )
+]  # fmt: skip
 COMPLEX = {"loss": "ce", "optimizer": "adagrad", "lr": 0.1, "n3": 0.02}
 
 
@@ -65,7 +68,10 @@ def steps(kg: Any, way: Way, batch: int) -> Steps:
     else:
         config = settings("complex", batch=size, dim=512, **COMPLEX)
     if way.draws is not None:
-        strategy = StrategyConfig(name="mixup", draws=way.draws, rivals=way.rivals or 512)
+        strategy = StrategyConfig(name="mixup", rivals=way.rivals or 512)
+        if way.draws != "all":
+            one, share = max(1, int(way.draws)), min(1.0, way.draws)
+            strategy = dataclasses.replace(strategy, draws=one, share=share)
         config = dataclasses.replace(config, strategy=strategy)
     return Steps(kg, config)
 

@@ -323,7 +323,18 @@ that multiplies matrices, in seconds:
 
 So 30,000 turns cost nothing on idle cores; what saves a busy machine is the smaller number of
 threads, chosen when the command starts. A process that begins later slows it down as the column
-shows. `python -m bench.busy OUT` times whole commands in this way.
+shows. `python -m bench.busy OUT` times whole commands in this way. On two idle cores of a Zen 4,
+seconds from the command to its end, one turn, as the command line chooses and with a thread for
+each core and 300,000 turns (what PyTorch does by itself):
+
+| | | alone | beside one process | beside two |
+| --- | --- | --- | --- | --- |
+| `demo` | as chosen | 58.0 | 66.7 | 88.3 |
+| | a thread for each core | 64.2 | 59.8 | 117 |
+| `train codex-s --model conve --epochs 1` | as chosen | 9.49 | 11.8 | 16.8 |
+| | a thread for each core | 9.90 | 18.8 | 62.4 |
+| `predict` on the demo's run | as chosen | 2.18 | 2.29 | 3.58 |
+| | a thread for each core | 2.08 | 2.57 | 3.15 |
 
 ## Start-up
 

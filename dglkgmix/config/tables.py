@@ -40,7 +40,7 @@ Reduction = Literal["sum", "mean"]
 Schedule = Literal["constant", "exponential", "plateau", "cosine"]
 
 _DIM = Bounds(lambda x: 1 <= x <= 2**20, "must be 1 or more, and at most 2^20")
-_DECAY = Bounds(lambda x: 0 < x <= 1, "must lie in (0, 1]")
+_ABOVE_0_TO_1 = Bounds(lambda x: 0 < x <= 1, "must lie in (0, 1]")
 _SEED = Bounds(lambda x: 0 <= x < 2**63, "must lie in [0, 2^63)")
 _SPLIT_SEED = Bounds(lambda x: 0 <= x < 2**32, "must lie in [0, 2^32)")
 _SHARES = Bounds(
@@ -249,7 +249,7 @@ class TrainingConfig(Generic[Open]):
         "auto",
         "Factor of the learning rate.",
         auto="1; 0.5 on a plateau",
-        bounds=_DECAY,
+        bounds=_ABOVE_0_TO_1,
         unread=conditions.without_schedule("exponential", "plateau"),
     )
     lr_patience: int = option(
@@ -347,6 +347,13 @@ class StrategyConfig(Chooser):
         "all",
         "Partners of a triple drawn in each epoch, with weights to match; all: every one.",
         bounds=AT_LEAST_1,
+        of="strategy",
+    )
+    # Each term over it, for the same reason.
+    share: float = option(
+        1.0,
+        "Share of these triples mixed in each epoch, with weights to match.",
+        bounds=_ABOVE_0_TO_1,
         of="strategy",
     )
     # 512 estimate a trained model's log Σ exp(s) of CoDEx-S to .08 (docs/guides/eta-and-k.md).

@@ -69,6 +69,7 @@ class PartnerSampler:
         threshold: η; triples with d_tail strictly below it get partners.
         partners: k.
         rule: "any" excludes the triple itself, "strict" all triples with its head or relation.
+        share: chance of each of these triples to get partners in a draw.
 
     Raises:
         ConfigError: a threshold or k outside [0, 2^63), or an unknown rule.
@@ -80,12 +81,13 @@ class PartnerSampler:
         threshold: int,
         partners: int,
         rule: Literal["any", "strict"] = "any",
+        share: float = 1.0,
     ) -> None:
         self.coverage = mixing_summary(kg, threshold, partners, rule)
         candidates = partner_counts(kg, rule)
         # A larger k draws the same samples; blocks are sized by k.
         self.partners = min(partners, int(candidates.max()))
-        self.rule = rule
+        self.rule, self.share = rule, share
         self._edges = kg.edges
         below = kg.degrees.edge_tail_relation < threshold
         self._augmented = (below & (candidates > 0)).nonzero().flatten()
@@ -102,22 +104,26 @@ class PartnerSampler:
         pairs = [torch.empty((2, 0), dtype=torch.long)]
         if self.partners > 0:
             with _seeded(seed):
-                pairs += [self._block(*block, chance) for block in self._blocks()]
+                pairs += [self._block(*block, chance) for block in self._blocks(chance)]
         drawn = torch.cat(pairs, 1)
         edges, order = torch.sort(drawn[0], stable=True)
         counts = torch.bincount(edges, minlength=len(self._edges))
         indptr = torch.cat([torch.zeros(1, dtype=torch.long), counts.cumsum(0)])
         return Partners(edges, drawn[1][order], indptr)
 
-    def _blocks(self) -> Iterator[tuple[Tensor, int]]:
+    def _blocks(self, chance: torch.Generator) -> Iterator[tuple[Tensor, int]]:
         """Edges that are drawn for together, with the number of in-edges to draw for each.
 
         That number is rounded up to k plus a power of two, as DGL draws equally many for all.
         """
-        spare = 2 ** torch.ceil(torch.log2(self._excluded.double())).long()
+        augmented, excluded = self._augmented, self._excluded
+        if self.share < 1:
+            taken = torch.rand(len(augmented), generator=chance) < self.share
+            augmented, excluded = augmented[taken], excluded[taken]
+        spare = 2 ** torch.ceil(torch.log2(excluded.double())).long()
         for extra in torch.unique(spare).tolist():
             fanout = self.partners + extra
-            edges = self._augmented[spare == extra]
+            edges = augmented[spare == extra]
             for block in torch.split(edges, max(1, _BLOCK // fanout)):
                 yield block, fanout
 

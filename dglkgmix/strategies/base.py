@@ -24,8 +24,8 @@ class SyntheticBatch:
         lam: (S,) float, λ: the share of the first.
         positions: (S,) long, ascending, which of the batch's positives each belongs to.
         partners: (S,) long, row of each partner in ``kg.edges``.
-        weights: (S,) float, factors of the samples' terms, or None for 1. A triple's add up to the
-            number of samples that they stand for.
+        weights: (S,) float, factors of the samples' terms, or None for 1.
+        terms: number of samples that these stand for, which "mean" divides L_Mix by; None for S.
         rivals: the entities that softmax over all sums over, or None for all.
     """
 
@@ -35,6 +35,7 @@ class SyntheticBatch:
     positions: Tensor
     partners: Tensor
     weights: Tensor | None = None
+    terms: int | None = None
     rivals: Rivals | None = None
 
     def __len__(self) -> int:

@@ -5,6 +5,8 @@ With ``fixed_lambda = 1`` it is equivalent to over-sampling: the control of clai
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import torch
 from torch import Tensor
@@ -24,7 +26,9 @@ class Mixup(Strategy):
 
     With ``draws`` = s below k an epoch has s of the min(k, |C|) partners of a triple, each
     weighing min(k, |C|) / s. As s of a uniform sample are a uniform sample, that many are drawn at
-    once; over the draws, L_Mix and its gradient have the mean that they have with all of them.
+    once. With ``share`` = p below 1 an epoch has each triple with a chance of p, and its samples
+    weigh 1 / p of that. Over the draws, L_Mix and its gradient have the mean that they have with
+    all partners of all triples.
 
     Softmax over all entities sums over a batch's synthetic tails and over ``rivals`` others, drawn
     for each batch and weighted to stand for the rest.
@@ -34,6 +38,7 @@ class Mixup(Strategy):
         "threshold",
         "partners",
         "draws",
+        "share",
         "rivals",
         "partner_rule",
         "alpha",
@@ -50,20 +55,23 @@ class Mixup(Strategy):
     ) -> None:
         super().__init__(kg, config, training)
         draws, rule = _draws(config), config.partner_rule
-        self._sampler = PartnerSampler(kg, config.threshold, draws, rule)
+        self._sampler = PartnerSampler(kg, config.threshold, draws, rule, config.share)
+        candidates = partner_counts(kg, rule)
+        self._all = candidates.clamp(max=config.partners)
+        self._all[kg.degrees.edge_tail_relation >= config.threshold] = 0
         self._weights: Tensor | None = None
-        if draws < config.partners:
-            candidates = partner_counts(kg, rule).clamp(min=1)
-            self._weights = candidates.clamp(max=config.partners) / candidates.clamp(max=draws)
+        if draws < config.partners or config.share < 1:
+            drawn = candidates.clamp(min=1, max=draws) * config.share
+            self._weights = self._all / drawn
         self._drawn: tuple[Partners, Tensor] | None = None
         softmax_over_all = training.loss == "ce" and training.regime == "1-n"
         self._rivals = config.rivals if softmax_over_all else "all"
 
     @classmethod
     def samples_of_epoch(cls, kg: KnowledgeGraph, config: StrategyConfig) -> int:
-        """min(s, candidates) for each triple below the threshold."""
+        """The share of min(s, candidates) for each triple below the threshold."""
         rules = (config.threshold, _draws(config), config.partner_rule)
-        return mixing_summary(kg, *rules)["synthetic_per_epoch"]
+        return math.ceil(config.share * mixing_summary(kg, *rules)["synthetic_per_epoch"])
 
     def start_epoch(self, epoch: int, seed: int) -> None:
         """Draw partners and λ."""
@@ -99,12 +107,14 @@ class Mixup(Strategy):
             positions=positions,
             partners=second,
             weights=None if self._weights is None else self._weights[augmented],
+            terms=int(self._all[edges].sum()),
             rivals=rivals,
         )
 
     def coverage(self) -> dict[str, int]:
         """``below_threshold``, ``without_partner`` and ``synthetic_per_epoch``."""
-        return dict(self._sampler.coverage)
+        samples = self.samples_of_epoch(self.kg, self.config)
+        return {**self._sampler.coverage, "synthetic_per_epoch": samples}
 
 
 def _draws(config: StrategyConfig) -> int:

@@ -142,12 +142,12 @@ def edge_weights(kg: KnowledgeGraph, rows: Tensor) -> Tensor:
 def mixed_terms(samples: SyntheticBatch | None) -> int:
     """Number of terms that synthetic samples stand for, which "mean" divides L_Mix by.
 
-    With s of k draws that is Σ min(k, |C|) over the triples that are mixed, not the number of
-    samples: it does not depend on the draw, so the mean over draws is that of all terms.
+    Mixup's is Σ min(k, |C|) over a batch's triples below the threshold, drawn or not: it does not
+    depend on the draw, so the mean over draws is that of all terms.
     """
     if samples is None:
         return 0
-    return len(samples) if samples.weights is None else round(float(samples.weights.double().sum()))
+    return len(samples) if samples.terms is None else samples.terms
 
 
 def candidates(batch: TripleBatch) -> Tensor:

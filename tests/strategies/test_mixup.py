@@ -42,8 +42,28 @@ def test_a_part_of_the_partners_weighs_as_much_as_all(
     assert found == [draws] * 4 + [1, 1, 1, 0, 0, 1]
     expected = [weight if edge < 4 else 1.0 for edge in samples.positions.tolist()]
     assert samples.weights.tolist() == pytest.approx(expected)
+    assert samples.terms == 4 * partners + 4
     assert strategy.coverage()["synthetic_per_epoch"] == 4 * draws + 4
     assert strategy.samples_of_epoch(strategy.kg, strategy.config) == 4 * draws + 4
+
+
+def test_a_share_of_the_triples_weighs_as_much_as_all(make, everything) -> None:
+    """Eight triples have candidates: 4 · 3 + 4 samples stand for them, drawn or not."""
+    strategy = make("mixup", threshold=4, partners=3, share=0.25)
+    assert strategy.coverage()["synthetic_per_epoch"] == 4
+    found = torch.zeros(10)
+    for epoch in range(400):
+        strategy.start_epoch(epoch, 0)
+        samples = strategy.synthetic(everything)
+        if samples is not None:
+            assert samples.terms == 16
+            assert samples.weights.tolist() == [4.0] * len(samples)
+            mixed = samples.positions.bincount(minlength=10)
+            assert torch.equal(mixed, mixed.clamp(max=1) * torch.tensor([3] * 4 + [1] * 6))
+            found += mixed > 0
+    # 400 trials with a chance of 1/4: 100 ± 4 standard deviations of 8.7.
+    assert (found[[7, 8]] == 0).all()
+    assert ((found[[0, 1, 2, 3, 4, 5, 6, 9]] - 100).abs() < 35).all()
 
 
 def test_partners_are_drawn_anew_each_epoch(make, everything) -> None:

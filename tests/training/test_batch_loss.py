@@ -239,13 +239,16 @@ class TestMixup:
 @pytest.mark.parametrize("reduction", ["sum", "mean"])
 @pytest.mark.parametrize("loss", ["bce", "ce"])
 @pytest.mark.parametrize("regime", ["1-n", "1-k"])
-@pytest.mark.parametrize(("partners", "draws"), [(3, 1), (3, 2), (2, 1)])
+@pytest.mark.parametrize(
+    ("partners", "draws", "share"), [(3, 1, 1.0), (3, 2, 1.0), (2, 1, 1.0), (3, "all", 0.5)]
+)
 def test_the_mean_over_all_draws_is_the_loss_of_all_partners(
-    regime, loss, reduction, partners, draws
+    regime, loss, reduction, partners, draws, share
 ):
     """Four triples end in entity 0, so each has three candidates: every draw is enumerated.
 
-    The other triples have one candidate or none. With k = 2 all pairs of partners are, too.
+    The other triples have one candidate or none. With k = 2 all pairs of partners are, too, and
+    with a share of one half all 256 sets of triples.
     """
     rows = [[1, 0, 0], [2, 0, 0], [3, 0, 0], [4, 1, 0], [1, 1, 2]]
     kg = KnowledgeGraph.from_arrays(rows, entities=5, relations=2)
@@ -255,15 +258,18 @@ def test_the_mean_over_all_draws_is_the_loss_of_all_partners(
     (batch,) = batches.epoch(generator(0))
     used = list(model.parameters())
 
-    def mean(count):
-        options = {"threshold": 4, "partners": partners, "draws": count, "fixed_lambda": 0.3}
-        strategy = setting(kg, training, name="mixup", **options)
+    def mean(count, share=1.0):
+        options = {"threshold": 4, "partners": partners, "draws": count, "share": share}
+        strategy = setting(kg, training, name="mixup", fixed_lambda=0.3, **options)
         number, found = (partners if count == "all" else count), []
         mine = [itertools.combinations(set(range(4)) - {edge}, number) for edge in range(4)]
+        mine += [[{other}] for other in (6, 9, 4, 5)]
+        if share < 1:
+            mine = [[*every, ()] for every in mine]
         for chosen in itertools.product(*mine):
-            pairs = [(edge, p) for edge, own in enumerate(chosen) for p in own]
-            pairs += [(4, 6), (5, 9), (6, 4), (9, 5)]
-            edges, ends = torch.tensor(sorted(pairs)).T
+            owners = zip((*range(7), 9), chosen, strict=True)
+            pairs = [(edge, p) for edge, own in owners for p in own]
+            edges, ends = torch.tensor(sorted(pairs), dtype=torch.long).view(-1, 2).T
             indptr = torch.tensor([0, *edges.bincount(minlength=10).cumsum(0)])
             drawn = Partners(edges, ends, indptr)
             strategy._sampler.draw = lambda _, drawn=drawn: drawn
@@ -272,7 +278,7 @@ def test_the_mean_over_all_draws_is_the_loss_of_all_partners(
             found.append([terms.synthetic_loss, *torch.autograd.grad(terms.loss, used)])
         return [torch.stack(part).mean(0) for part in zip(*found, strict=True)]
 
-    torch.testing.assert_close(mean(draws), mean("all"))
+    torch.testing.assert_close(mean(draws, share), mean("all"))
 
 
 @pytest.mark.parametrize("decoder", ["distmult", "transe"])
