@@ -1,10 +1,16 @@
-"""Memory that a training gives back and takes again at every step."""
+"""What a training's process keeps of the memory that its steps take and give back."""
 
 from __future__ import annotations
+
+import os
 
 # Parameters of glibc's mallopt.
 _TRIM_THRESHOLD, _MMAP_MAX = -1, -4
 _NEVER = 2**31 - 1
+# oneDNN's own cache, and that of PyTorch's layer above it.
+_PRODUCT_CACHES = ("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "LRU_CACHE_CAPACITY")
+# More than the shapes of products that every step of a training has.
+_KEPT_PRODUCTS = "32"
 
 
 def keep_freed_memory() -> bool:
@@ -26,3 +32,15 @@ def keep_freed_memory() -> bool:
         return False
     told = [library.mallopt(_MMAP_MAX, 0), library.mallopt(_TRIM_THRESHOLD, _NEVER)]
     return all(told)
+
+
+def keep_few_products() -> None:
+    """Let oneDNN keep 32 kinds of products with their scratch memory, where nothing else is set.
+
+    By default it keeps 1,024. The number of rows that relation prediction, mixup and 1-K multiply
+    differs from batch to batch, and so each is a kind of its own: ComplEx with relation prediction
+    on FB15k-237, d = 1,024, in bf16, held 11.6 GB after three epochs. Float32 products are not
+    oneDNN's. Read at a process's first product in bf16: later, nothing changes.
+    """
+    for name in _PRODUCT_CACHES:
+        os.environ.setdefault(name, _KEPT_PRODUCTS)

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 from typing_extensions import Never
 
+from dglkgmix.allocator import keep_few_products
 from dglkgmix.config import RuntimeConfig
 from dglkgmix.config.classes import find
 from dglkgmix.config.goal import MRR, goal_parts
@@ -85,6 +86,8 @@ class StageLoop:
             )
         )
         self._device = torch.device(runtime.device)
+        if runtime.precision == "bf16":
+            keep_few_products()
         self._valid = evaluation_queries(kg, "valid")
         self._goal: Tensor | None = None
         if stage.training.select != MRR and len(self._valid):
