@@ -62,14 +62,16 @@ def main() -> None:
         if given.only and name not in given.only:
             continue
         for count in range(3):
-            load = [subprocess.Popen([sys.executable, "-c", _BUSY]) for _ in range(count)]
-            time.sleep(3 * bool(count))
             took: dict[str, list[float]] = {side: [] for side in sides}
-            for _ in range(given.turns):
-                for side, environment in sides.items():
-                    took[side].append(_seconds(command, environment))
-            for process in load:
-                process.kill()
+            load = [subprocess.Popen([sys.executable, "-c", _BUSY]) for _ in range(count)]
+            try:
+                time.sleep(3 * bool(count))
+                for _ in range(given.turns):
+                    for side, environment in sides.items():
+                        took[side].append(_seconds(command, environment))
+            finally:  # They would compute for ever after a command that fails, or Ctrl-C.
+                for process in load:
+                    process.kill()
             row = "  ".join(f"{side} {statistics.median(t):.2f} s" for side, t in took.items())
             print(f"{name}, beside {count}: {row}", flush=True)
 

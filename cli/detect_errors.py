@@ -74,8 +74,10 @@ def detect_errors(
     check_new(out, "--out", overwrite=overwrite)
     if out is not None:
         check_ending(out)
-    if folds == 1 or (runs is not None and not folds):
-        raise ConfigError("--folds must be 0 or at least 2; with 0 there are no --runs to keep")
+    if folds == 1:
+        raise ConfigError("--folds must be 0 or at least 2: with one, nothing is left to train on")
+    if runs is not None and not folds:
+        raise ConfigError("--runs has no use with --folds 0: there are no trainings to keep")
     opened = common.open_run(run)
     if relation is not None:
         opened.kg.relations.id(relation)

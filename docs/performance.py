@@ -263,8 +263,9 @@ From the files to the DGL graph and all degrees, imports included, once.
 HEAD = """# Performance
 
 What training, ranking and loading cost, beside a plain textbook version in PyTorch and PyKEEN's
-evaluator. `make bench` measures all of it in about a quarter of an hour on two idle cores, and
-this page is made of its JSON (`docs/results/performance`), which also holds every single turn.
+evaluator. `make bench` measures the sections up to *Loading* in about a quarter of an hour on two
+idle cores, and their tables are made of its JSON (`docs/results/performance`), which also holds
+every single turn. The later sections name their own commands.
 
 Measured on the following, while nothing but other work at idle priority ran:
 
@@ -328,24 +329,26 @@ that multiplies matrices, in seconds:
 
 So 30,000 turns cost nothing on idle cores; what saves a busy machine is the smaller number of
 threads, chosen when the command starts. A process that begins later slows it down as the column
-shows. `python -m bench.busy OUT` times whole commands in this way. On two idle cores of a Zen 4,
-seconds from the command to its end, one turn, as the command line chooses and with a thread for
-each core and 300,000 turns (what PyTorch does by itself):
+shows.
+
+`python -m bench.busy OUT --graph codex-s --turns 1` times whole commands, on two idle cores of a
+Zen 4. Seconds from the command to its end, as the command line chooses (`chosen`) and with a thread
+for each core and 300,000 turns, which is what PyTorch does by itself (`all cores`):
 
 | | | alone | beside one process | beside two |
 | --- | --- | --- | --- | --- |
-| `demo` | as chosen | 58.0 | 66.7 | 88.3 |
-| | a thread for each core | 64.2 | 59.8 | 117 |
-| `train codex-s --model conve --epochs 1` | as chosen | 9.49 | 11.8 | 16.8 |
-| | a thread for each core | 9.90 | 18.8 | 62.4 |
-| `predict` on the demo's run | as chosen | 2.18 | 2.29 | 3.58 |
-| | a thread for each core | 2.08 | 2.57 | 3.15 |
+| `demo` | chosen | 58.0 | 66.7 | 88.3 |
+| | all cores | 64.2 | 59.8 | 117 |
+| `train codex-s --model conve --epochs 1` | chosen | 9.49 | 11.8 | 16.8 |
+| | all cores | 9.90 | 18.8 | 62.4 |
+| `predict` on the demo's run | chosen | 2.18 | 2.29 | 3.58 |
+| | all cores | 2.08 | 2.57 | 3.15 |
 
 ## Start-up
 
 `dglkgmix predict` on a run without an encoder imports PyTorch and Arrow, and neither DGL, pandas
-nor SciPy: on the demo's run 1.80 CPU seconds against 2.66 before, 0.67 of it (six pairs in turns,
-on a busy machine). `import torch` alone took 1.72 there.
+nor SciPy: on the demo's run 1.80 CPU seconds against 2.66 before, 0.67 times as many (six pairs in
+turns, on a busy machine). `import torch` alone took 1.72 there.
 
 ## Beside another implementation
 

@@ -39,7 +39,7 @@ def test_without_folds_with_a_warning(run):
     ("options", "error", "message"),
     [
         (("--folds", 1), ConfigError, "--folds must be 0 or at least 2"),
-        (("--folds", 0, "--runs", "r"), ConfigError, "there are no --runs to keep"),
+        (("--folds", 0, "--runs", "r"), ConfigError, "there are no trainings to keep"),
         (("--relation", "nxt"), UnknownNameError, "'nxt'.*'next'"),
         (("--out", "facts.xlsx"), ConfigError, r"\.parquet"),
         (("--overwrite",), ConfigError, "--overwrite has no use without --out"),
