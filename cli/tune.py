@@ -49,10 +49,10 @@ def tune(source: str | None, space: str, **options: Any) -> None:
 
     Started several times with the same --out, or on several machines with the same --storage, the
     processes work on one study until it holds --trials trials; one that was interrupted does not
-    count. With --objective mrr, hopeless
-    trials are ended early; with another, all run to their end, as epochs are validated by MRR
-    alone. The best settings are written to best.toml in --out: a recipe for `dglkgmix train
-    --recipe`. A folder that holds a search of another objective, space or setting is refused.
+    count. With --objective mrr, hopeless trials are ended early; with another, all run to their
+    end, as epochs are validated by MRR alone. The best settings are written to best.toml in --out:
+    a recipe for `dglkgmix train --recipe`. A folder that holds a search of another objective, space
+    or setting is refused.
 
     A space file lists what may vary, and what all trials share:
 

@@ -342,17 +342,17 @@ class StrategyConfig(Chooser):
     partners: int = option(
         5, "Mixing partners of each such triple.", flag="partners", bounds=AT_LEAST_1, of="strategy"
     )
-    # s: anew each epoch, each term min(k, |C|) / s, so that the expected loss stays.
+    # s partners, each term times min(k, |C|) / s, so that the expected loss stays.
     draws: int | Literal["all"] = option(
         "all",
         "Partners of a triple drawn in each epoch, with weights to match; all: every one.",
         bounds=AT_LEAST_1,
         of="strategy",
     )
-    # Each term over it, for the same reason.
+    # p, each term times 1 / p, for the same reason.
     share: float = option(
         1.0,
-        "Share of these triples mixed in each epoch, with weights to match.",
+        "Share of the triples below the threshold mixed in each epoch, with weights to match.",
         bounds=_ABOVE_0_TO_1,
         of="strategy",
     )

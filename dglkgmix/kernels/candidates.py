@@ -74,7 +74,10 @@ class PickedScores(Function):
     def forward(
         ctx: Any, query: Tensor, _: Tensor, table: Table, candidates: Tensor, rows: Tensor
     ) -> Tensor:
-        """As above; triple b has query ``rows[b]``."""
+        """Query (Q, D), the table's anchor, table (E, D), candidates (B, K) to scores (B, K).
+
+        ``rows`` (B,) is the query of each row of candidates.
+        """
         ctx.products, ctx.table = Products(query, table, None), table
         scores = ctx.products.scores(slice(None), ctx.products.buffer(len(table)))
         ctx.places = (candidates * len(query) + rows.unsqueeze(1)).view(-1)
@@ -84,7 +87,7 @@ class PickedScores(Function):
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, upstream: Tensor) -> tuple[Tensor | None, ...]:
-        """As above."""
+        """Upstream gradient (B, K) to that of query, and into the table's."""
         products = ctx.products
         gradient = upstream.new_zeros(len(ctx.table), len(products.query))
         gradient.view(-1).index_add_(0, ctx.places, upstream.reshape(-1))

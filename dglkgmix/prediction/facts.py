@@ -116,8 +116,8 @@ def judge_facts(
         chances = _probabilities(kg, scorer, queries, listed, among)
     degrees = kg.degrees.tail_relation(queries.answers, queries.relations)
     sides = [
-        Side(score, place, among, None if np.isnan(chance) else chance, degree, bins.names[group])
-        for score, place, among, chance, degree, group in zip(
+        Side(score, place, left, None if np.isnan(chance) else chance, degree, bins.names[group])
+        for score, place, left, chance, degree, group in zip(
             *(ranks.score.tolist(), ranks.rank.tolist(), ranks.candidates.tolist()),
             *(chances.tolist(), degrees.tolist(), bins.assign(degrees).tolist()),
             strict=True,

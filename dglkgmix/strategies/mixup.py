@@ -69,7 +69,7 @@ class Mixup(Strategy):
 
     @classmethod
     def samples_of_epoch(cls, kg: KnowledgeGraph, config: StrategyConfig) -> int:
-        """The share of min(s, candidates) for each triple below the threshold."""
+        """min(s, candidates), summed over the triples below the threshold, times the share."""
         rules = (config.threshold, _draws(config), config.partner_rule)
         return math.ceil(config.share * mixing_summary(kg, *rules)["synthetic_per_epoch"])
 

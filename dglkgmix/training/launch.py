@@ -98,7 +98,7 @@ def train(
                 f"{out}: the training starts from this run and would replace it: choose another "
                 "folder to write to"
             )
-        start.fill(LinkPredictor.build(checked.model, kg))
+        start.fill(LinkPredictor.build(checked.model, kg))  # Likewise, where weights do not fit.
     folder: RunFolder = Spectator.begin(out)
     if processes.main:
         folder = RunFolder.create(out, overwrite=overwrite, names=_FILES)
