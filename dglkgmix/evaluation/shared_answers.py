@@ -1,7 +1,6 @@
-"""How much known answers speak for a candidate: what customers bought who bought the same.
+"""How much known answers speak for a candidate, by collaborative filtering.
 
-Neighbourhoods of items and of users, as in collaborative filtering (Deshpande and Karypis, 2004),
-among the facts of one relation.
+Neighbourhoods of items and of users (Deshpande and Karypis, 2004), among the facts of one relation.
 """
 
 from __future__ import annotations

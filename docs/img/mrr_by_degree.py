@@ -1,4 +1,4 @@
-"""Draws the readme's picture from the demo's runs: ``python docs/img/mrr_by_degree.py FOLDER``.
+"""Draws the picture of docs/guides/report.md: ``python docs/img/mrr_by_degree.py FOLDER``.
 
 FOLDER is what ``dglkgmix demo`` (``make demo``) wrote. The file goes beside this one.
 """
