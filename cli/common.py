@@ -76,7 +76,7 @@ def load_source(source: str | Path, **reading: Any) -> KnowledgeGraph:
         source: the command's SOURCE.
         **reading: options of ``[data]`` by flag or name; None leaves the default in force.
     """
-    from dglkgmix.kg.readers import ReadOptions
+    from dglkgmix.kg.options import ReadOptions
     from dglkgmix.kg.sources import load
 
     names = {flag: made.name for flag, made in READING.items()}

@@ -69,10 +69,10 @@ def evaluate(run: Path | None, *, as_json: bool, **options: Any) -> None:
     tail-relation degree: how many training triples lead to the answer by the query's relation.
     """
     use_free_cores()
+    from dglkgmix.atomic import write_atomic
     from dglkgmix.cli.subject import find_subject
     from dglkgmix.evaluation.account import account, details
     from dglkgmix.evaluation.list_probability import FEWEST
-    from dglkgmix.files import write_atomic
     from dglkgmix.kg.degrees import DegreeBins
 
     bins = DegreeBins.parse(options["bins"])

@@ -30,8 +30,6 @@ from dglkgmix.atomic import (
 from dglkgmix.errors import OVERWRITE, CheckpointError
 from dglkgmix.paths import path_of
 
-__all__ = ["MANIFEST", "RunFolder", "digest", "manifest_bytes", "read_manifest", "write_atomic"]
-
 MANIFEST, LOCK = "manifest.json", ".lock"
 FORMAT, ABSENT = "dglkgmix-run-1", "absent"
 States = tuple[str, ...]

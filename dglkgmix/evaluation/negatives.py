@@ -15,7 +15,8 @@ from dglkgmix.errors import DataError, UnknownNameError
 from dglkgmix.evaluation.model_scorer import Scorer
 from dglkgmix.evaluation.queries import EvalQueries, evaluation_queries, queries_of
 from dglkgmix.evaluation.rank_table import RankTable
-from dglkgmix.kg.readers import ReadOptions, read_triples
+from dglkgmix.kg.options import ReadOptions
+from dglkgmix.kg.readers import read_triples
 
 if TYPE_CHECKING:
     from dglkgmix.kg.graph import KnowledgeGraph

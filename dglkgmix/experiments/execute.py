@@ -13,13 +13,14 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+from dglkgmix.atomic import write_atomic
 from dglkgmix.config import Config, DataConfig, StrategyConfig
 from dglkgmix.config.toml import set_option
 from dglkgmix.errors import CheckpointError
 from dglkgmix.evaluation.distances import embedding_distances
 from dglkgmix.evaluation.metrics import by_bin
 from dglkgmix.experiments.plan import Training
-from dglkgmix.files import RunFolder, digest, write_atomic
+from dglkgmix.files import RunFolder, digest
 from dglkgmix.kg.degrees import DegreeBins
 from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.runs import run_files
@@ -40,7 +41,7 @@ def load_graph(data: DataConfig) -> KnowledgeGraph:
     Raises:
         DataError: data that cannot be found or read.
     """
-    from dglkgmix.kg.readers import ReadOptions
+    from dglkgmix.kg.options import ReadOptions
     from dglkgmix.kg.sources import load
 
     options = ReadOptions(**data.reading)

@@ -10,14 +10,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from dglkgmix.atomic import storage_errors
+from dglkgmix.atomic import storage_errors, write_atomic
 from dglkgmix.errors import CheckpointError
 from dglkgmix.experiments.execute import RUNS, Job
 from dglkgmix.experiments.plan import Plan
 from dglkgmix.experiments.pool import run_tasks
 from dglkgmix.experiments.results import Results
 from dglkgmix.experiments.results_text import to_csv, to_markdown
-from dglkgmix.files import LOCK, lock_folder, write_atomic
+from dglkgmix.files import LOCK, lock_folder
 from dglkgmix.plain import plain_values
 
 SOURCE, FAILURES = "dglkgmix-experiment.toml", "failures"

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
+from dglkgmix.atomic import write_atomic
 from dglkgmix.config import Config
 from dglkgmix.config.assembly import overridden
 from dglkgmix.config.checks import validate, validate_alone
@@ -31,7 +32,6 @@ from dglkgmix.experiments.execute import load_graph, train_or_resume
 from dglkgmix.experiments.plan import digest, machine_free, pretraining_config, set_options, slug
 from dglkgmix.experiments.recipes import load_recipe
 from dglkgmix.experiments.space import Space
-from dglkgmix.files import write_atomic
 from dglkgmix.kg.degrees import DegreeBins
 from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.passwords import hide_passwords

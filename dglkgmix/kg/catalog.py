@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
+from dglkgmix.atomic import write_atomic
 from dglkgmix.config.toml import parse
 from dglkgmix.datasets import path as packaged
 from dglkgmix.errors import DataError, StorageError, UnknownNameError
-from dglkgmix.files import write_atomic
 from dglkgmix.kg import SPLITS
 from dglkgmix.kg.download import Progress, download, members
 from dglkgmix.paths import path_of

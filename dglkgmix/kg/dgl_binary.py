@@ -18,8 +18,8 @@ import torch
 from torch import Tensor
 
 from dglkgmix._dgl import dgl
+from dglkgmix.atomic import write_atomic
 from dglkgmix.errors import DataError
-from dglkgmix.files import write_atomic
 from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.kg.vocabulary import Vocabulary
 

@@ -30,8 +30,6 @@ from dglkgmix.kg.readers_text import CSV, TSV, Dialect, read_text
 from dglkgmix.kg.tables import Codes, TripleTable, encode_fields, merge, unify
 from dglkgmix.paths import path_of
 
-__all__ = ["ReadOptions", "read_triples"]
-
 # Limits of compression around Parquet, which is compressed already: decompressed bytes, and that
 # number in relation to the file's size.
 UNPACKED = 1 << 26

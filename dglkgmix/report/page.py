@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from dglkgmix.atomic import write_atomic
 from dglkgmix.evaluation import metrics
 from dglkgmix.evaluation.popularity import PopularityScorer
 from dglkgmix.evaluation.rank_table import RankTable, rank_split
 from dglkgmix.evaluation.significance import align
-from dglkgmix.files import write_atomic
 from dglkgmix.kg.degrees import DegreeBins, readable
 from dglkgmix.report import sections
 from dglkgmix.report.examples import find_examples

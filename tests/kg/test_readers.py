@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from dglkgmix.errors import DataError, DependencyError
 from dglkgmix.kg import ROLES, readers
-from dglkgmix.kg.readers import ReadOptions, read_parquet, read_rdf, read_triples
+from dglkgmix.kg.options import ReadOptions
+from dglkgmix.kg.readers import read_parquet, read_rdf, read_triples
 
 ROWS = [("a", "r", "é"), ("b", "r", "NA")]
 TSV = "".join("\t".join(row) + "\n" for row in ROWS).encode()

@@ -88,7 +88,8 @@ def triple_files(folder):
     import pyarrow.parquet as pq
 
     from dglkgmix.errors import ConfigError, DataError
-    from dglkgmix.kg.readers import ReadOptions, read_triples
+    from dglkgmix.kg.options import ReadOptions
+    from dglkgmix.kg.readers import read_triples
 
     rows = [("a", "r", "é"), ("New York", "located in", "USA"), ("NA", "r", "nan")] * 3
     columns = dict(zip(("head", "relation", "tail"), map(list, zip(*rows, strict=True))))  # noqa: B905

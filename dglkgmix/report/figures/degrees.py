@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dglkgmix.atomic import write_atomic
 from dglkgmix.errors import ConfigError
-from dglkgmix.files import write_atomic
 from dglkgmix.kg.degrees import DegreeBins, query_degrees, readable
 from dglkgmix.paths import path_of
 from dglkgmix.report.figures.canvas import INK, PAPER, SERIES, drawing, save
