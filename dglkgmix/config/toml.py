@@ -47,7 +47,8 @@ def parse(text: str, where: str) -> dict[str, Any]:
         ConfigError: text that is no TOML; the message starts with ``where``.
     """
     try:
-        return tomllib.loads(text)
+        found: dict[str, Any] = tomllib.loads(text)
+        return found
     except tomllib.TOMLDecodeError as error:
         raise ConfigError(f"{where}: not a TOML file: {error}") from None
 

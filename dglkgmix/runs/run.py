@@ -7,9 +7,10 @@ import shlex
 from copy import copy
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import torch
+from typing_extensions import Self
 
 from dglkgmix.config import Config
 from dglkgmix.config.classes import trusting
