@@ -100,7 +100,10 @@ def make_shortlists(
         for asked in zip(torch.split(heads, size), torch.split(relations, size), strict=True):
             scores = scorer.scores(scorer.query(*asked), 0, kg.num_entities)
             if not bool(torch.isfinite(scores).all()):
-                raise NumericError("the model's scores are not all finite: did training diverge?")
+                raise NumericError(
+                    "the model's scores are not all finite: the training has diverged; train again "
+                    "with a smaller --lr"
+                )
             parts.append(shortlists(kg, known, *asked, scores, candidates=candidates))
     columns = zip(*(vars(part).values() for part in parts), strict=True)
     return Shortlists(*map(np.concatenate, columns))

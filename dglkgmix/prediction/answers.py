@@ -170,7 +170,10 @@ class Predictor:
         kg, asked = self.kg, query.asked
         choices = self._choices(query)
         if not bool(torch.isfinite(choices.scores).all()):
-            raise NumericError(f"the model's scores for {query.given} are not all finite")
+            raise NumericError(
+                f"the model's scores for {query.given} are not all finite: the training has "
+                "diverged; train again with a smaller --lr"
+            )
         chances, another = torch.full_like(choices.scores, torch.nan), None
         pair = choices.heads[:1], choices.relations[:1]
         if self.listed is not None and asked != "relation":
