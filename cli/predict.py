@@ -42,6 +42,12 @@ Asked = TypeVar("Asked", "Query", "Triple")
 )
 @click.option("--new-only", is_flag=True, help="Leave out triples that the data hold already.")
 @click.option(
+    "--sort",
+    type=click.Choice(["score", "probability"]),
+    help="Order of answers, score by default. Probabilities also use degrees and known answers; "
+    "answers without one come last.",
+)
+@click.option(
     "--why",
     is_flag=True,
     help="Show training facts, paths and neighbours of the first 3 answers; in --json and .jsonl "
@@ -132,6 +138,8 @@ def _check(options: dict[str, Any], given: dict[str, str], *, whole: bool) -> No
         raise ConfigError("--by-bin has no use without --relation alone, or --all")
     if options["new_only"] and whole:
         raise ConfigError("--new-only has no use with whole relations, whose facts are all new")
+    if options["sort"] and whole:
+        raise ConfigError("--sort has no use with whole relations, whose facts have one order")
 
 
 def _asked(given: dict[str, str], options: dict[str, Any]) -> Query | Triple:
@@ -143,7 +151,7 @@ def _asked(given: dict[str, str], options: dict[str, Any]) -> Query | Triple:
         _check_fact(options)
         return Triple(**given)
     query = Query(**given)
-    for option in ("candidates", "types"):
+    for option in ("candidates", "types", "sort"):
         if query.asked == "relation" and options[option]:
             what = "where the relation is asked for: entities only"
             raise ConfigError(f"--{option} has no use {what}")
@@ -151,7 +159,7 @@ def _asked(given: dict[str, str], options: dict[str, Any]) -> Query | Triple:
 
 
 def _check_fact(options: dict[str, Any]) -> None:
-    for option in ("top", "new_only"):
+    for option in ("top", "new_only", "sort"):
         if options[option]:
             name = option.replace("_", "-")
             raise ConfigError(f"--{name} has no use with given facts, which ask for no answers")
@@ -165,7 +173,7 @@ def _answers(
     predictor: Predictor, queries: Iterable[Query], options: dict[str, Any]
 ) -> list[Prediction]:
     """The answers to each query; each warning is shown once."""
-    wanted = {"top": options["top"] or 10, "new_only": options["new_only"]}
+    wanted = {name: options[name] for name in ("top", "new_only", "sort") if options[name]}
     found = [predictor.predict(query, **wanted) for query in queries]
     for text in dict.fromkeys(text for prediction in found for text in prediction.warnings):
         common.warn(text)
@@ -261,7 +269,7 @@ def _write(out: Path, predictions: list[Prediction], numbers: list[int]) -> None
 
 
 _RISING = (
-    "  answers are in the order of their scores; probabilities also use degrees and known answers"
+    "  answers are in the order of their scores; --sort probability uses degrees and known answers"
 )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import torch
 from torch import Tensor
@@ -155,19 +155,32 @@ class Predictor:
         given = run.kg, scorer, run.list_probability(), bins, explainer
         return cls(*given, candidates=run.candidates)
 
-    def predict(self, query: Query, *, top: int = 10, new_only: bool = False) -> Prediction:
+    def predict(
+        self,
+        query: Query,
+        *,
+        top: int = 10,
+        new_only: bool = False,
+        sort: Literal["score", "probability"] = "score",
+    ) -> Prediction:
         """The ``top`` best answers; with ``new_only``, of those that no split holds.
 
-        Equal scores come in the order of the vocabulary.
+        Equal scores come in the order of the vocabulary, equal probabilities in that of scores;
+        answers without a probability come after all that have one.
 
         Raises:
             UnknownNameError: a name that the graph lacks; the message lists close matches.
-            ConfigError: ``top`` is below 1.
+            ConfigError: ``top`` is below 1, or there are no probabilities to sort by.
             NumericError: a score is not finite.
         """
         if top < 1:
             raise ConfigError(f"top must be at least 1, not {top}: it is the number of answers")
         kg, asked = self.kg, query.asked
+        if sort == "probability" and (self.listed is None or asked == "relation"):
+            raise ConfigError(
+                f"sort is {sort!r}, but answers have no probabilities here, as always where the "
+                "relation is asked for: sort by score"
+            )
         choices = self._choices(query)
         if not bool(torch.isfinite(choices.scores).all()):
             raise NumericError(
@@ -195,7 +208,8 @@ class Predictor:
             )
         left = choices.allowed & ~choices.known if new_only else choices.allowed
         count = min(top, int(left.sum()))
-        best = best_places(choices.scores.masked_fill(~left, -torch.inf)[None], count)[0]
+        order = chances if sort == "probability" else torch.full_like(chances, torch.nan)
+        best = _likeliest(choices.scores, left, count, order)
         degrees = kg.degrees.tail_relation(choices.tails[best], choices.relations[best])
         answers = []
         for i, degree in zip(best.tolist(), degrees.tolist(), strict=True):
@@ -286,6 +300,21 @@ class Predictor:
             for fact, place, plausibility in zip(*columns, strict=True)
         ]
         return [{column: row[column] for column in NEW_COLUMNS} for row in rows]
+
+
+def _likeliest(scores: Tensor, among: Tensor, count: int, chances: Tensor) -> Tensor:
+    """Places (count,) of the highest probabilities (C,) where the mask ``among`` (C,) is set.
+
+    Equal ones come in the order of the scores (C,), as do those that are NaN, which are last.
+    """
+
+    def best(mask: Tensor, number: int) -> Tensor:
+        return best_places(scores.masked_fill(~mask, -torch.inf)[None], number)[0]
+
+    rated = among & ~chances.isnan()
+    first = best(rated, int(rated.sum()))
+    first = first[chances[first].argsort(descending=True, stable=True)][:count]
+    return torch.cat([first, best(among & ~rated, count - len(first))])
 
 
 @dataclass(frozen=True)

@@ -184,6 +184,7 @@ def test_names_are_read_as_the_runs_own(make_run):
         ),
         (("--head", "e2", "--tail", "e3", "--candidates", "typed"), "--candidates has no use"),
         (("--head", "e2", "--tail", "e3", "--types", __file__), "--types has no use where the rel"),
+        (("--head", "e2", "--tail", "e3", "--sort", "score"), "--sort has no use where the rel"),
     ],
 )
 def test_options_that_do_not_fit_together(run, arguments, message):
@@ -211,6 +212,8 @@ def test_too_few_validation_triples_give_no_probabilities_and_a_warning(run):
     assert "no probabilities: fitting them takes 50 validation facts" in found.stderr
     answers = json.loads(found.stdout)["answers"]
     assert [answer["probability"] for answer in answers] == [None] * 10
+    with pytest.raises(ConfigError, match="no probabilities here"):
+        call(predict, run, *query, "--sort", "probability")
 
 
 @pytest.mark.usefixtures("listed")
@@ -247,6 +250,17 @@ def test_candidates_alone_answer(run):
     query = ("--head", "e5", "--relation", "skip", "--top", 20)
     assert len(call_json(predict, run, *query)["answers"]) == 13
     assert len(call_json(predict, run, *query, "--candidates", "observed")["answers"]) == 9
+
+
+def test_answers_in_the_order_of_their_probabilities(run, listed, monkeypatch):
+    """They fall with the score here, and known answers have none."""
+    query = ("--head", "e5", "--relation", "skip", "--top", 20, "--new-only", "--sort")
+    falling = replace(listed, weights=tuple(-abs(weight) for weight in listed.weights))
+    monkeypatch.setattr(Run, "list_probability", lambda self: falling)
+    by_score = call_json(predict, run, *query, "score")["answers"]
+    by_chance = call_json(predict, run, *query, "probability")["answers"]
+    assert by_chance == sorted(by_score, key=lambda answer: -answer["probability"])
+    assert by_chance != by_score
 
 
 @pytest.mark.parametrize(("chances", "told"), [((0.4, 0.2, 0.3), 1), ((0.4, 0.3, None), 0)])

@@ -95,10 +95,12 @@ def test_the_page_and_the_json_of_a_relation(run):
     [
         ((*FACT, "--top", 3), ConfigError, "--top has no use with given facts"),
         ((*FACT, "--new-only"), ConfigError, "--new-only has no use with given facts"),
+        ((*FACT, "--sort", "score"), ConfigError, "--sort has no use with given facts"),
         ((*FACT, "--by-bin"), ConfigError, "--by-bin has no use without --relation alone"),
         ((*FACT, "--why"), ConfigError, "--why has no use without a query"),
         (("--relation", "next", "--why"), ConfigError, "--why has no use without a query"),
         (("--relation", "next", "--new-only"), ConfigError, "--new-only has no use with whole"),
+        (("--relation", "next", "--sort", "score"), ConfigError, "--sort has no use with whole"),
         (("--all",), ConfigError, "--all .* needs --out"),
         (("--all", "--relation", "next", "--out", "x.csv"), ConfigError, "--all takes no"),
         (("--relation", "nxt"), UnknownNameError, "'nxt'.*'next'"),

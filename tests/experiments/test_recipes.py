@@ -21,7 +21,10 @@ MODELS, GRAPHS = ("conve", "tucker"), ("fb15k-237", "nell-995", "codex-m")
 STRATEGIES = ("standard", "mixup", "oversample", "reweight", "focal")
 TABLES = Path(__file__).resolve().parents[3] / "shared" / "paper" / "tables.json"
 
-OURS = ("codex-s-complex", "codex-s-conve", "codex-s-tucker", "fb15k-237-conve")
+OURS = (
+    *("codex-m-complex", "codex-s-complex", "codex-s-conve", "codex-s-tucker"),
+    *("fb15k-237-complex", "fb15k-237-conve"),
+)
 
 
 @pytest.fixture(scope="module")

@@ -7,6 +7,7 @@ import torch
 
 from dglkgmix.errors import ConfigError, NumericError, UnknownNameError
 from dglkgmix.evaluation.candidates import Candidates
+from dglkgmix.evaluation.list_probability import FEATURES, ListProbability
 from dglkgmix.evaluation.platt import sigmoid
 from dglkgmix.kg.degrees import DegreeBins
 from dglkgmix.kg.graph import KnowledgeGraph
@@ -187,6 +188,28 @@ def test_candidates_alone_answer(toy, scorer):
     predictor = Predictor(toy, scorer, candidates=Candidates.of(toy, "observed"))
     assert names(predictor.predict(Query("a", "likes"))) == ["c", "b"]
     assert len(predictor.predict(Query(head="a", tail="d")).answers) == 3
+
+
+def test_the_order_of_probabilities(toy, scorer):
+    """They fall with the score here; c and b are known and have none."""
+    falling = ListProbability(-1.0, tuple(-0.5 * (name == "score") for name in FEATURES), {})
+    predictor, query = Predictor(toy, scorer, falling), Query("a", "likes")
+    found = predictor.predict(query, sort="probability")
+    assert names(found) == ["a", "d", "lone", "c", "b"]
+    chances = [answer.probability for answer in found.answers]
+    assert chances[:3] == pytest.approx(sigmoid([-1, -2.5, -3]))
+    assert chances[3:] == [None, None]
+    assert names(predictor.predict(query, top=2, sort="probability")) == ["a", "d"]
+    assert names(predictor.predict(query, new_only=True, sort="probability")) == ["a", "d", "lone"]
+    level = replace(HALF, weights=tuple(0.0 for _ in FEATURES))
+    found = Predictor(toy, scorer, level).predict(query, top=4, sort="probability")
+    assert names(found) == ["lone", "d", "a", "c"]
+
+
+@pytest.mark.parametrize(("listed", "query"), [(None, ("a", "likes")), (HALF, ("a", None, "b"))])
+def test_no_order_without_probabilities(toy, scorer, listed, query):
+    with pytest.raises(ConfigError, match=r"no probabilities here.*sort by score"):
+        Predictor(toy, scorer, listed).predict(Query(*query), sort="probability")
 
 
 def test_the_share_of_queries_with_another_answer(toy, scorer):
