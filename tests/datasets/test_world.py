@@ -75,7 +75,7 @@ class TestFiles:
 
     def test_the_guide_tells_the_truth(self) -> None:
         guide = (ROOT / "docs" / "data.md").read_text(encoding="utf-8")
-        example = guide.split("at a glance:\n\n```text\n")[1].split("\n```")[0]
+        example = guide.split("```text\n")[1].split("\n```")[0]
         facts = [tuple(re.split(r" {2,}", line)) for line in example.splitlines()]
         assert len(facts) == 4
         assert set(facts) <= set(ALL)
