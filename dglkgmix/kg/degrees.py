@@ -6,6 +6,7 @@ reciprocal ones included; relations run over 0..2R-1.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -238,13 +239,15 @@ def degree_summary(
     }
 
 
-def mixing_summary(kg: Graph, threshold: int, partners: int, rule: str) -> dict[str, int]:
+def mixing_summary(
+    kg: Graph, threshold: int, partners: int, rule: str, share: float = 1.0
+) -> dict[str, int]:
     """What KG-Mixup with threshold η and k partners would do in an epoch (steps 1 and 2).
 
     Returns:
         below_threshold: training triples with d_tail < η, reciprocal ones included.
         without_partner: those of them that have no candidate under the rule.
-        synthetic_per_epoch: synthetic samples, min(k, candidates) for each.
+        synthetic_per_epoch: synthetic samples, min(k, candidates) for each of their ``share``.
 
     Raises:
         ConfigError: a threshold or k outside [0, 2^63), or an unknown rule.
@@ -259,7 +262,7 @@ def mixing_summary(kg: Graph, threshold: int, partners: int, rule: str) -> dict[
     return {
         "below_threshold": int(below.sum()),
         "without_partner": int((candidates == 0).sum()),
-        "synthetic_per_epoch": int(candidates.clamp(max=partners).sum()),
+        "synthetic_per_epoch": math.ceil(share * int(candidates.clamp(max=partners).sum())),
     }
 
 

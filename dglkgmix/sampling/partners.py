@@ -71,6 +71,10 @@ class PartnerSampler:
         rule: "any" excludes the triple itself, "strict" all triples with its head or relation.
         share: chance of each of these triples to get partners in a draw.
 
+    Attributes:
+        coverage: what :func:`dglkgmix.kg.degrees.mixing_summary` tells.
+        candidates: (M,) number |C| of candidates of each edge.
+
     Raises:
         ConfigError: a threshold or k outside [0, 2^63), or an unknown rule.
     """
@@ -83,8 +87,8 @@ class PartnerSampler:
         rule: Literal["any", "strict"] = "any",
         share: float = 1.0,
     ) -> None:
-        self.coverage = mixing_summary(kg, threshold, partners, rule)
-        candidates = partner_counts(kg, rule)
+        self.coverage = mixing_summary(kg, threshold, partners, rule, share)
+        self.candidates = candidates = partner_counts(kg, rule)
         # A larger k draws the same samples; blocks are sized by k.
         self.partners = min(partners, int(candidates.max()))
         self.rule, self.share = rule, share

@@ -5,14 +5,12 @@ With ``fixed_lambda = 1`` it is equivalent to over-sampling: the control of clai
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 import torch
 from torch import Tensor
 
 from dglkgmix.config import StrategyConfig, TrainingConfig
-from dglkgmix.kg.degrees import mixing_summary, partner_counts
+from dglkgmix.kg.degrees import mixing_summary
 from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.sampling.mixup import draw_lambda
 from dglkgmix.sampling.partners import Partners, PartnerSampler
@@ -56,7 +54,7 @@ class Mixup(Strategy):
         super().__init__(kg, config, training)
         draws, rule = _draws(config), config.partner_rule
         self._sampler = PartnerSampler(kg, config.threshold, draws, rule, config.share)
-        candidates = partner_counts(kg, rule)
+        candidates = self._sampler.candidates
         self._all = candidates.clamp(max=config.partners)
         self._all[kg.degrees.edge_tail_relation >= config.threshold] = 0
         self._weights: Tensor | None = None
@@ -70,8 +68,8 @@ class Mixup(Strategy):
     @classmethod
     def samples_of_epoch(cls, kg: KnowledgeGraph, config: StrategyConfig) -> int:
         """min(s, candidates), summed over the triples below the threshold, times the share."""
-        rules = (config.threshold, _draws(config), config.partner_rule)
-        return math.ceil(config.share * mixing_summary(kg, *rules)["synthetic_per_epoch"])
+        rules = (config.threshold, _draws(config), config.partner_rule, config.share)
+        return mixing_summary(kg, *rules)["synthetic_per_epoch"]
 
     def start_epoch(self, epoch: int, seed: int) -> None:
         """Draw partners and λ."""
@@ -113,8 +111,7 @@ class Mixup(Strategy):
 
     def coverage(self) -> dict[str, int]:
         """``below_threshold``, ``without_partner`` and ``synthetic_per_epoch``."""
-        samples = self.samples_of_epoch(self.kg, self.config)
-        return {**self._sampler.coverage, "synthetic_per_epoch": samples}
+        return dict(self._sampler.coverage)
 
 
 def _draws(config: StrategyConfig) -> int:
