@@ -64,6 +64,13 @@ def not_smoothed(config: Config, key: str) -> str | None:
     return "targets are not smoothed (label_smoothing is 0)"
 
 
+def no_relation_prediction(config: Config, key: str) -> str | None:
+    """No relation is predicted."""
+    if any(where_read(config, key, "relation_prediction")):
+        return None
+    return "relations are not predicted (training.relation_prediction is 0)"
+
+
 def no_softmax_over_all(config: Config, key: str) -> str | None:
     """Synthetic terms are no softmax over all entities."""
     training = config.training

@@ -77,7 +77,8 @@ def batch_loss(
         penalty = _penalty(model, vectors, batch.batch, training)
         others = others + reduced(penalty, batch.counts.positives, training.reduction)
     if training.relation_prediction:
-        relations = _relation_prediction(model, vectors, batch.batch)
+        among = training.predicted_relations
+        relations = _relation_prediction(model, vectors, batch.batch, among)
         relations = reduced(relations, batch.counts.positives, training.reduction)
         others = others + training.relation_prediction * relations
     kg = reduced(scorer.real(batch) * batch.scale, batch.terms, training.reduction)
@@ -164,10 +165,10 @@ class _Scorer:
 
 
 def _relation_prediction(
-    model: LinkPredictor, vectors: Vectors, batch: QueryBatch | TripleBatch
+    model: LinkPredictor, vectors: Vectors, batch: QueryBatch | TripleBatch, among: str
 ) -> Tensor:
-    """Σ over the batch's positives of original relations; a strategy's weights do not enter."""
-    count = len(vectors.relations) // 2
+    """Σ over the batch's positives of the relations asked; a strategy's weights do not enter."""
+    count = len(vectors.relations) // (2 if among == "original" else 1)
     heads, relations = batch.of_positives(batch.heads), batch.of_positives(batch.relations)
     original = relations < count
     return relation_prediction(

@@ -30,7 +30,7 @@ def relation_prediction(
         heads: (P, De) vectors.
         tails: (P, De) vectors.
         relations: (P,) long, rows of ``table``.
-        table: (R, Dr) vectors of the original relations.
+        table: (R, Dr) vectors of the relations among which it is predicted.
     """
 
     def block(head: Tensor, tail: Tensor, relation: Tensor) -> Tensor:

@@ -38,6 +38,7 @@ def config(*overrides: str) -> Config:
             "pretrain.smoothing_mass",
             "not smoothed",
         ),
+        ((), "training.predicted_relations", "relations are not predicted"),
         (("training.schedule=cosine",), "training.lr_decay", "exponential or plateau"),
         ((), "training.lr_patience", "only the schedule plateau"),
         (
@@ -101,6 +102,7 @@ def test_every_option_is_read_by_some_plan() -> None:
             ("model.encoder=rgcn",),
             ("model.encoder=compgcn",),
             ("training.regime=1-k", "pretrain.regime=same", "pretrain.swa=true"),
+            ("training.relation_prediction=1", "pretrain.enabled=true"),
             ("training.schedule=plateau", *(["training.loss=ce"] if name == "mixup" else [])),
         )
     ]

@@ -402,20 +402,22 @@ class TestTerms:
 @pytest.mark.parametrize("reduction", ["sum", "mean"])
 @pytest.mark.parametrize("loss", ["bce", "ce"])
 @pytest.mark.parametrize("regime", ["1-n", "1-k"])
-def test_relation_prediction_is_added_for_positives_of_original_relations(
-    model, graph, regime, loss, reduction
+@pytest.mark.parametrize(("among", "count"), [("original", 2), ("all", 4)])
+def test_relation_prediction_is_added_for_positives_of_the_relations_asked(
+    model, graph, regime, loss, reduction, among, count
 ):
-    """Two relations; the reciprocal ones are neither asked about nor among the rivals."""
+    """Two relations, whose reciprocal ones are asked about and among the rivals with "all"."""
     plain = settled_training(regime=regime, loss=loss, reduction=reduction)
     terms, batch, strategy = compute(model, graph, plain)
-    with_it = dataclasses.replace(plain, relation_prediction=0.3)
+    with_it = dataclasses.replace(plain, relation_prediction=0.3, predicted_relations=among)
     found = batch_loss(model, model.encode(), batch, strategy, with_it)
     positives = graph.edges[batch.edges]
-    originals = positives[positives[:, 1] < 2]
-    assert 0 < len(originals) < len(positives)
-    h, _, t = vectors_of(model, originals)
-    scores = (h * t) @ model.encoder.relation_table[:2].T
-    own = torch.log_softmax(scores, 1)[range(len(originals)), originals[:, 1]]
+    asked = positives[positives[:, 1] < count]
+    assert 0 < len(asked)
+    assert (len(asked) == len(positives)) == (among == "all")
+    h, _, t = vectors_of(model, asked)
+    scores = (h * t) @ model.encoder.relation_table[:count].T
+    own = torch.log_softmax(scores, 1)[range(len(asked)), asked[:, 1]]
     divisor = len(positives) if reduction == "mean" else 1
     expected = terms.loss - 0.3 * own.sum() / divisor
     assert_same_gradients(found, expected, model)
