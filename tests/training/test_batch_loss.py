@@ -413,7 +413,7 @@ def test_relation_prediction_is_added_for_positives_of_the_relations_asked(
     found = batch_loss(model, model.encode(), batch, strategy, with_it)
     positives = graph.edges[batch.edges]
     asked = positives[positives[:, 1] < count]
-    assert 0 < len(asked)
+    assert len(asked) > 0
     assert (len(asked) == len(positives)) == (among == "all")
     h, _, t = vectors_of(model, asked)
     scores = (h * t) @ model.encoder.relation_table[:count].T
