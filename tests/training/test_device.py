@@ -27,7 +27,9 @@ def test_auto_is_cuda_only_where_there_is_one():
 @pytest.mark.parametrize(
     ("cpuinfo", "native"),
     [
-        ("processor : 0\nflags\t\t: fpu avx512f avx512_bf16 sse\n", False),
+        ("vendor_id\t: GenuineIntel\nflags\t\t: fpu avx512f avx512_bf16 sse\n", False),
+        ("vendor_id\t: AuthenticAMD\nflags\t\t: fpu avx512f avx512_bf16 sse\n", True),
+        ("vendor_id\t: AuthenticAMD\nflags\t\t: fpu avx2 sse\n", False),
         ("processor : 0\nflags\t\t: fpu amx_bf16\n", True),
         ("Features\t: fp asimd bf16\n", True),
         ("flags\t\t: fpu avx2 avx512f\n", False),
