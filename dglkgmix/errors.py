@@ -8,6 +8,7 @@ from __future__ import annotations
 
 # How messages call what the command line and Python spell differently.
 OVERWRITE = "--overwrite (overwrite=True in Python)"
+DIVERGED = "the training has diverged; train again with a smaller --lr"
 
 
 class DglkgmixError(Exception):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
-from dglkgmix.errors import ConfigError, NumericError
+from dglkgmix.errors import DIVERGED, ConfigError, NumericError
 from dglkgmix.evaluation.model_scorer import evaluating
 from dglkgmix.models.encoder import Vectors
 
@@ -92,8 +92,5 @@ class Neighbours:
         smallest = torch.finfo(table.dtype).tiny
         cosines: Tensor = table @ table[index] / (lengths * lengths[index]).clamp(min=smallest)
         if not bool(torch.isfinite(cosines).all()):
-            raise NumericError(
-                "the model's vectors are not all finite: the training has diverged; train again "
-                "with a smaller --lr"
-            )
+            raise NumericError(f"the model's vectors are not all finite: {DIVERGED}")
         return cosines.clamp(-1, 1).cpu()

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from dglkgmix.errors import NumericError
+from dglkgmix.errors import DIVERGED, NumericError
 from dglkgmix.evaluation.candidates import Candidates
 from dglkgmix.evaluation.model_scorer import Scorer
 from dglkgmix.evaluation.ranking import BLOCK, RUN
@@ -100,10 +100,7 @@ def make_shortlists(
         for asked in zip(torch.split(heads, size), torch.split(relations, size), strict=True):
             scores = scorer.scores(scorer.query(*asked), 0, kg.num_entities)
             if not bool(torch.isfinite(scores).all()):
-                raise NumericError(
-                    "the model's scores are not all finite: the training has diverged; train again "
-                    "with a smaller --lr"
-                )
+                raise NumericError(f"the model's scores are not all finite: {DIVERGED}")
             parts.append(shortlists(kg, known, *asked, scores, candidates=candidates))
     columns = zip(*(vars(part).values() for part in parts), strict=True)
     return Shortlists(*map(np.concatenate, columns))

@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 
 from dglkgmix.atomic import Content, csv_lines, text_lines, write_folder
-from dglkgmix.errors import ConfigError, NumericError
+from dglkgmix.errors import DIVERGED, ConfigError, NumericError
 from dglkgmix.evaluation.model_scorer import evaluating
 from dglkgmix.kg.degrees import DegreeBins
 from dglkgmix.kg.vocabulary import Vocabulary, safe_in_spreadsheets
@@ -113,7 +113,7 @@ def _refuse_infinite(vectors: Floats, names: Vocabulary) -> None:
         name = names[int(bad[0]) % len(names)]
         raise NumericError(
             f"the vector of {names.kind} {name!r} is not finite, one of {len(bad):,} such "
-            f"in {len(vectors):,}: the training has diverged; train again with a smaller --lr"
+            f"in {len(vectors):,}: {DIVERGED}"
         )
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import torch
 from torch import Tensor
 
-from dglkgmix.errors import ConfigError, NumericError
+from dglkgmix.errors import DIVERGED, ConfigError, NumericError
 from dglkgmix.evaluation.candidates import Candidates
 from dglkgmix.evaluation.list_probability import ListProbability
 from dglkgmix.evaluation.model_scorer import ModelScorer, Scorer
@@ -184,8 +184,7 @@ class Predictor:
         choices = self._choices(query)
         if not bool(torch.isfinite(choices.scores).all()):
             raise NumericError(
-                f"the model's scores for {query.given} are not all finite: the training has "
-                "diverged; train again with a smaller --lr"
+                f"the model's scores for {query.given} are not all finite: {DIVERGED}"
             )
         chances, another = torch.full_like(choices.scores, torch.nan), None
         pair = choices.heads[:1], choices.relations[:1]
