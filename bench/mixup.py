@@ -47,7 +47,7 @@ WAYS = [
     Way(name, regime, draws, by_query, batches)
     for name, regime, by_query, batches in (
         ("1-N", "1-n", False, 1), ("1-K", "1-k", False, 1), ("1-K by query", "1-k", True, 1),
-        ("1-K by query, batch 512", "1-k", True, 4),
+        ("1-K by query, batch 512", "1-k", True, 4), ("1-K by query, batch 1,024", "1-k", True, 8),
     )
     for draws in (None, "all", 2, 1, 0.5)
 ]  # fmt: skip
