@@ -8,10 +8,9 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import torch
-from typing_extensions import Never
 
 from dglkgmix.config import (
     Config,
@@ -20,14 +19,13 @@ from dglkgmix.config import (
     RuntimeConfig,
     Settled,
     StrategyConfig,
-    SwaConfig,
-    TrainingConfig,
 )
 from dglkgmix.config.checks import validate, validate_for
-from dglkgmix.config.classes import STRATEGIES, reads
+from dglkgmix.config.classes import STRATEGIES
+from dglkgmix.config.relevance import idle
 from dglkgmix.config.settings import OPTIONS
 from dglkgmix.config.settings import options as options_of
-from dglkgmix.config.toml import dumps, merge, set_option
+from dglkgmix.config.toml import merge, set_option
 from dglkgmix.errors import ConfigError
 from dglkgmix.experiments.grid import AXES, Experiment, Options
 from dglkgmix.experiments.recipes import load_recipe, model_name
@@ -35,7 +33,6 @@ from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.training.defaults import resolve
 from dglkgmix.training.stages import PRETRAIN, stages
 
-Section = TypeVar("Section", TrainingConfig[Never], PretrainConfig[Never])
 _CHOOSERS = [key for key, made in OPTIONS.items() if made.classes]
 Graphs = Callable[[DataConfig], KnowledgeGraph]
 
@@ -162,33 +159,16 @@ def digest(config: Settled) -> str:
 
     So are the device and its threads: they change bits, but no setting. Precision is one.
     """
-    config = dataclasses.replace(
-        config,
-        training=_read_in_regime(config.training),
-        pretrain=_read_in_regime(config.pretrain),
-    )
-    if not config.pretrain.enabled:
-        config = dataclasses.replace(config, pretrain=PretrainConfig(enabled=False))
-    if not config.swa.enabled:
-        config = dataclasses.replace(config, swa=SwaConfig(enabled=False))
-    if not reads("strategy", config.strategy.name):
-        unread = StrategyConfig(name=config.strategy.name)
-        config = dataclasses.replace(config, strategy=unread)
-    return hashlib.sha256(dumps(machine_free(config)).encode()).hexdigest()
+    plain = machine_free(config)
+    read = [key for key in options_of(plain) if idle(plain, key) is None]
+    text = "\n".join(f"{key} = {plain.value(key)!r}" for key in read)
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def machine_free(config: Config) -> Config:
     """``config`` without where and how it runs; seed and precision, which are settings, stay."""
     runtime = RuntimeConfig(seed=config.runtime.seed, precision=config.runtime.precision)
     return dataclasses.replace(config, runtime=runtime)
-
-
-def _read_in_regime(section: Section) -> Section:
-    """1-N draws no negatives: what is said of them there goes back to its default."""
-    if section.regime != "1-n":
-        return section
-    default = type(section)()
-    return dataclasses.replace(section, negatives=default.negatives, filtered=default.filtered)
 
 
 def pretraining_config(config: Settled) -> Settled | None:

@@ -204,7 +204,7 @@ def test_a_digest_leaves_out_what_a_training_does_not_read():
         swa=SwaConfig(enabled=False, every=3),
         strategy=StrategyConfig(threshold=9),
         runtime=RuntimeConfig(device="cuda", threads=7),
-        training=TrainingConfig(negatives=7, filtered=False),
+        training=TrainingConfig(negatives=7, filtered=False, group_queries=True),
     )
     assert digest(same) == digest(off)
     for option, value in [
