@@ -80,6 +80,7 @@ def train(**options: Any) -> None:
     if options["out"] is None:
         raise ConfigError("--out is missing: name the folder that the run is to be written to")
     use_free_cores()
+    before = _begun(options)
     try:
         if processes.are_to_be_started(options["processes"]):
             sys.exit(_in_processes(options))
@@ -88,11 +89,25 @@ def train(**options: Any) -> None:
             if group.main:
                 _print(result, options["as_json"])
     except KeyboardInterrupt:
-        click.echo(
-            f"Interrupted. Progress saved. Resume with:\n  {_resuming(options)}",
-            err=True,
-        )
+        if _begun(options) is None or (not options["resume"] and _begun(options) == before):
+            click.echo(
+                "Interrupted before anything was saved. Give the same command again.", err=True
+            )
+        else:
+            click.echo(
+                f"Interrupted. Progress saved. Resume with:\n  {_resuming(options)}",
+                err=True,
+            )
         sys.exit(130)
+
+
+def _begun(options: dict[str, Any]) -> tuple[int, int] | None:
+    """What tells the run that stands in --out from one that takes its place; None without a run."""
+    try:
+        found = (options["out"] / "manifest.json").stat()
+    except OSError:
+        return None
+    return found.st_ino, found.st_mtime_ns
 
 
 def _check_resume(options: dict[str, Any]) -> None:

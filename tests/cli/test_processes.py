@@ -223,6 +223,8 @@ def test_ctrl_c_while_processes_run_is_as_everywhere(monkeypatch, toy_folder, ca
     monkeypatch.delenv("WORLD_SIZE", raising=False)
     monkeypatch.setattr(processes, "start", interrupted)
     out = toy_folder / "run"
+    out.mkdir()
+    (out / "manifest.json").write_text("{}")
     command = ["train", "--resume", "--out", str(out), "--processes", "2"]
     assert main(command) == 130
     assert main([*command, "--set", "runtime.threads=3"]) == 130

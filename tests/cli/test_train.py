@@ -238,6 +238,30 @@ def grown(toy_folder):
     return toy_folder
 
 
+@pytest.mark.parametrize(
+    ("args", "there"), [((), False), (("--overwrite",), True), (("--resume",), True)]
+)
+def test_an_interrupt_promises_only_what_was_saved(
+    run, toy_folder, finished, tmp_path, monkeypatch, args, there
+):
+    """Before the first file a resume would find no run, or an older one in its place."""
+
+    def interrupted(*args, **kwargs):
+        raise KeyboardInterrupt
+
+    out = tmp_path / "run"
+    if there:
+        shutil.copytree(finished, out)
+    monkeypatch.setattr("dglkgmix.training.launch.train", interrupted)
+    monkeypatch.setattr("dglkgmix.training.launch.resume", interrupted)
+    source = [] if "--resume" in args else [toy_folder]
+    settings = [] if "--resume" in args else FAST
+    status, _, err = run(*source, "--out", out, *args, *settings)
+    assert status == 130
+    assert ("dglkgmix train --resume" in err) == ("--resume" in args)
+    assert ("before anything was saved" in err) == ("--resume" not in args)
+
+
 def test_pretrained_tables_take_the_place_of_the_first_stage(run, finished, grown, tmp_path):
     status, _, err = run(grown, "--out", tmp_path / "a", "--pretrained", finished, *FAST)
     assert status == 0, err
