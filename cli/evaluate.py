@@ -76,7 +76,12 @@ def evaluate(run: Path | None, *, as_json: bool, **options: Any) -> None:
     from dglkgmix.kg.degrees import DegreeBins
 
     bins = DegreeBins.parse(options["bins"])
-    check_new(options["write_ranks"], "--write-ranks", overwrite=options["overwrite"])
+    check_new(
+        options["write_ranks"],
+        "--write-ranks",
+        overwrite=options["overwrite"],
+        endings=(".parquet",),
+    )
     subject = find_subject(run, options)
     common.warn_of_mirrors(subject.kg)
     calibration = subject.calibration(bins, options["false_triples"], options["fit_false_triples"])

@@ -66,22 +66,28 @@ def check_text(path: Path, option: str) -> None:
         ) from None
 
 
-def check_new(path: Path | None, option: str, *, overwrite: bool) -> None:
+def check_new(
+    path: Path | None, option: str, *, overwrite: bool, endings: tuple[str, ...] = ()
+) -> None:
     """Refuse to replace a file that is not to be replaced.
 
     Args:
         path: where a command is going to write; None where it was not asked to.
         option: the option that names it.
         overwrite: whether an existing file may be replaced.
+        endings: those that say what is written, in lower case; none where any will do.
 
     Raises:
-        ConfigError: the file exists and ``overwrite`` is not set, it is part of a run, its folder
-            does not exist, or ``--overwrite`` is given without anything to write.
+        ConfigError: the name has another ending, the file exists and ``overwrite`` is not set, it
+            is part of a run, its folder does not exist, or ``--overwrite`` is given without
+            anything to write.
     """
     if path is None:
         if overwrite:
             raise ConfigError(f"--overwrite has no use without {option}")
         return
+    if endings and path.suffix.lower() not in endings:
+        raise ConfigError(f"{option} {path}: the name must end in {' or '.join(endings)}")
     if not path.parent.is_dir():
         raise ConfigError(
             f"{option} {path}: the folder {path.parent} does not exist: make it first"

@@ -50,7 +50,7 @@ def report(
     from dglkgmix.kg.degrees import DegreeBins
     from dglkgmix.report.page import write_report
 
-    check_new(out, "--out", overwrite=overwrite)
+    check_new(out, "--out", overwrite=overwrite, endings=(".html", ".htm"))
     opened = [common.open_run(run, candidates, types) for run in runs]
     write_report(opened, out, split=split, bins=DegreeBins.parse(bins), projection=projection)
     click.echo(common.printable(f"Report: {out}"))

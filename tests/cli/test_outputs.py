@@ -102,6 +102,28 @@ def test_commands_replace_a_file_only_on_request(
     assert file.read_bytes() != b"mine"
 
 
+@pytest.mark.parametrize(
+    ("command", "message"),
+    [
+        (
+            "evaluate RUN --write-ranks ranks.csv",
+            "--write-ranks ranks.csv: the name must end in .p",
+        ),
+        ("report RUN --out films.tsv", "--out films.tsv: the name must end in .html or .htm"),
+    ],
+)
+def test_the_ending_says_what_is_written_also_where_a_file_may_be_replaced(
+    command, message, run, tmp_path, monkeypatch, capsys
+):
+    monkeypatch.chdir(tmp_path)
+    words = [str(run) if word == "RUN" else word for word in command.split()]
+    file = Path(words[-1])
+    file.write_text("mine")
+    assert main([*words, "--overwrite"]) == 2
+    assert message in capsys.readouterr().err
+    assert file.read_text() == "mine"
+
+
 def test_a_folder_that_is_missing_is_told_before_any_work(tmp_path):
     with pytest.raises(ConfigError, match=r"--out .*: the folder .*gone does not exist"):
         check_new(tmp_path / "gone" / "answers.csv", "--out", overwrite=False)
