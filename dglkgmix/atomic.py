@@ -86,13 +86,15 @@ def write_folder(files: Mapping[Path, Content], *, overwrite: bool) -> list[Path
     """Write files of a folder, which is made where it does not exist; their paths.
 
     Raises:
-        ConfigError: as :func:`refuse_existing`; nothing is written.
+        ConfigError: as :func:`refuse_existing`, or the folder is a file; nothing is written.
         StorageError: the folder cannot be made, or as :func:`write_atomic`.
     """
     refuse_existing(files, overwrite=overwrite)
     for path, data in files.items():
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
+        except FileExistsError:
+            raise ConfigError(f"{path.parent}: a file, where a folder belongs") from None
         except OSError as error:
             reason = f"the folder cannot be made: {error.strerror}"
             raise StorageError(f"{path.parent}: {reason}") from error

@@ -97,3 +97,12 @@ def test_a_folder_that_cannot_be_made(tmp_path):
     (tmp_path / "file").touch()
     with pytest.raises(StorageError, match="cannot be made"):
         write(kg, tmp_path / "file" / "out", "tsv")
+
+
+def test_a_file_in_place_of_the_folder_is_wrong_usage(tmp_path):
+    kg = KnowledgeGraph.from_names([("a", "r", "b")])
+    (tmp_path / "films.tsv").write_text("mine")
+    for overwrite in (False, True):
+        with pytest.raises(ConfigError, match=r"films\.tsv: a file, where a folder belongs"):
+            write(kg, tmp_path / "films.tsv", "tsv", overwrite=overwrite)
+    assert (tmp_path / "films.tsv").read_text() == "mine"
