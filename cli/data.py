@@ -10,7 +10,7 @@ import click
 
 from dglkgmix.cli import common
 from dglkgmix.cli.columns import aligned
-from dglkgmix.cli.outputs import OUT, overwrite_option
+from dglkgmix.cli.outputs import OUT, NonEmpty, overwrite_option
 
 
 @click.group(epilog="Example: dglkgmix data info world")
@@ -55,7 +55,7 @@ def fetch(name: str) -> None:
 @data.command(
     epilog="Example: dglkgmix data info triples.csv --header --columns subject,verb,object"
 )
-@click.argument("source")
+@click.argument("source", type=NonEmpty())
 @common.source_options
 @common.json_option
 def info(source: str, as_json: bool, **reading: Any) -> None:
@@ -99,7 +99,7 @@ def info(source: str, as_json: bool, **reading: Any) -> None:
 
 
 @data.command(epilog="Example: dglkgmix data convert world world.parquet")
-@click.argument("source")
+@click.argument("source", type=NonEmpty())
 @click.argument("out", type=OUT)
 @click.option(
     "--to",

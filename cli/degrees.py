@@ -9,7 +9,7 @@ import click
 
 from dglkgmix.cli import common
 from dglkgmix.cli.columns import aligned, share
-from dglkgmix.cli.outputs import OUT_FILE, check_new, overwrite_option
+from dglkgmix.cli.outputs import OUT_FILE, NonEmpty, check_new, overwrite_option
 
 if TYPE_CHECKING:
     from dglkgmix.kg.degrees import DegreeBins
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @click.command(epilog="Example: dglkgmix degrees fb15k-237 --threshold 5 --plot degrees.png")
-@click.argument("source")
+@click.argument("source", type=NonEmpty())
 @click.option("--threshold", type=click.IntRange(min=0), default=5, help="Mix triples below it.")
 @click.option(
     "--partners", type=click.IntRange(min=0), default=5, help="Mixing partners of each such triple."

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from dglkgmix.cli import common
-from dglkgmix.cli.outputs import IN, IN_FILE, OUT_FILE, check_new, overwrite_option
+from dglkgmix.cli.outputs import IN, IN_FILE, OUT_FILE, NonEmpty, check_new, overwrite_option
 from dglkgmix.cli.threads import use_free_cores
 from dglkgmix.errors import ConfigError
 
@@ -37,7 +37,9 @@ KINDS = [
     type=click.Choice(["popularity"]),
     help="In place of RUN: rank by how often an entity answers the relation. Needs --data.",
 )
-@click.option("--data", metavar="SOURCE", help="The graph of --ranks or --baseline.")
+@click.option(
+    "--data", type=NonEmpty(), metavar="SOURCE", help="The graph of --ranks or --baseline."
+)
 @click.option(
     "--false-triples",
     type=IN_FILE,

@@ -124,6 +124,18 @@ def test_the_ending_says_what_is_written_also_where_a_file_may_be_replaced(
     assert file.read_text() == "mine"
 
 
+@pytest.mark.parametrize(
+    "command", ["data info", "data convert x", "degrees", "evaluate --baseline popularity --data"]
+)
+def test_an_empty_source_is_not_the_current_folder(command, ring_folder, monkeypatch, capsys):
+    """An unset variable of the shell, in a folder that holds triples."""
+    monkeypatch.chdir(ring_folder)
+    words = command.split()
+    words.insert(2 if "convert" in command else len(words), "")
+    assert main(words) == 2
+    assert "is empty" in capsys.readouterr().err
+
+
 def test_a_folder_that_is_missing_is_told_before_any_work(tmp_path):
     with pytest.raises(ConfigError, match=r"--out .*: the folder .*gone does not exist"):
         check_new(tmp_path / "gone" / "answers.csv", "--out", overwrite=False)
