@@ -50,6 +50,8 @@ def read_triples(path: str | Path, *, options: ReadOptions | None = None) -> Tri
     """
     path, options = path_of(path), options or ReadOptions()
     if not path.is_file():
+        if path.exists() and not path.is_dir():
+            raise DataError(f"{path}: a pipe or device: write its content to a file first")
         raise DataError(f"{path}: {'a folder, not a file' if path.is_dir() else 'no such file'}")
     ending = path.suffix.lower()
     try:

@@ -48,6 +48,7 @@ _TITLES = (
 _log = logging.getLogger(__name__)
 _BOM = b"\xef\xbb\xbf"
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
+_GZIP = b"\x1f\x8b"
 _NAMES = {"\t": "tab", ",": "comma", ";": "semicolon", " ": "space"}
 _QUOTE_FAULT = (
     "a quote inside an unquoted field, or one that is never closed: put the field in quotes and "
@@ -166,6 +167,8 @@ def text_rows(stream: BinaryIO, name: str, dialect: Dialect) -> Iterator[tuple[i
     row = stream.readline(LONGEST_ROW + 1)
     if row.startswith(_UTF16):
         raise DataError(f"{name}:1: invalid UTF-8 (this looks like UTF-16): convert it to UTF-8")
+    if row.startswith(_GZIP):
+        raise DataError(f"{name}:1: no text (this looks like gzip): its name must end in .gz")
     row = row.removeprefix(_BOM)
     while row:
         is_quoted = quoted and b'"' in row

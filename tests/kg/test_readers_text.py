@@ -60,6 +60,10 @@ def test_names_to_the_letter(text, rows):
             b"\xff\xfea\x00\t\x00",
             "f:1: invalid UTF-8 (this looks like UTF-16): convert it to UTF-8",
         ),
+        (
+            b"\x1f\x8b\x08\x00\n",
+            "f:1: no text (this looks like gzip): its name must end in .gz",
+        ),
     ],
 )
 def test_bad_rows_are_named(text, message):

@@ -1,6 +1,7 @@
 import bz2
 import gzip
 import logging
+import os
 import re
 from pathlib import Path
 
@@ -149,3 +150,9 @@ def test_options_that_a_file_has_no_use_for_are_refused(tmp_path):
     (tmp_path / "x.dgl").write_bytes(b"")
     with pytest.raises(ConfigError, match=r"x\.dgl: --strip, --normalize has no effect on it"):
         load(tmp_path / "x.dgl", options=ReadOptions(strip=True, normalize="nfc"))
+
+
+def test_a_pipe_is_there_but_cannot_be_read_twice(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(DataError, match="pipe: a pipe or device: write its content to a file"):
+        load(tmp_path / "pipe")
