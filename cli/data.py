@@ -10,10 +10,11 @@ import click
 
 from dglkgmix.cli import common
 from dglkgmix.cli.columns import aligned
+from dglkgmix.cli.main import WholeSentences
 from dglkgmix.cli.outputs import OUT, NonEmpty, overwrite_option
 
 
-@click.group(epilog="Example: dglkgmix data info world")
+@click.group(cls=WholeSentences, epilog="Example: dglkgmix data info world")
 def data() -> None:
     """List, inspect, fetch and convert knowledge graphs."""
 

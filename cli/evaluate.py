@@ -58,7 +58,9 @@ KINDS = [
     "--write-ranks", type=OUT_FILE, metavar="FILE", help="Keep the rank table, as Parquet."
 )
 @overwrite_option("an existing file of ranks")
-@click.option("--block", type=click.IntRange(min=1), help="Rank anew, so many scores at once.")
+@click.option(
+    "--block", type=click.IntRange(min=1), help="Scores held at once; less needs less memory."
+)
 @common.candidate_options
 @common.source_options
 @common.json_option

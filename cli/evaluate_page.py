@@ -65,9 +65,9 @@ def page(
         listed = dict(zip(bin_labels(bins), found["shortlist"]["bins"].values(), strict=True))
         listed |= {"all": found["shortlist"]["overall"]} | found["shortlist"]["bands"]
         parts.append(
-            "First ten answers of each query that earlier splits do not hold: their probability, "
-            "a lower bound,\nand the share that the split holds, by tail-relation degree and by "
-            f"probability\n{_listed(listed)}"
+            "First ten answers of each query, without the facts of earlier splits: their "
+            "probability, a lower bound,\nand the share that the split holds, by tail-relation "
+            f"degree and by probability\n{_listed(listed)}"
         )
     if found["calibration"] is not None:
         parts.append(_calibration(found["calibration"], bins))

@@ -29,7 +29,18 @@ INTERRUPTED = 130
 DEBUG_HINT = "run it again as `dglkgmix --debug ...` to see where"
 
 
-class LazyGroup(click.Group):
+class WholeSentences(click.Group):
+    """A group that lists its commands with the whole first sentence of each one's help."""
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """All names with the whole first sentence of each command's help."""
+        commands = ((name, self.get_command(ctx, name)) for name in self.list_commands(ctx))
+        rows = [(name, found.get_short_help_str(limit=200)) for name, found in commands if found]
+        with formatter.section("Commands"):
+            formatter.write_dl(rows)
+
+
+class LazyGroup(WholeSentences):
     """A group whose commands are imported on demand; a mistyped one is told its neighbours."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -43,13 +54,6 @@ class LazyGroup(click.Group):
         name = cmd_name.replace("-", "_")
         command: click.Command = getattr(importlib.import_module(f"dglkgmix.cli.{name}"), name)
         return command
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """All names with the whole first sentence of each command's help."""
-        commands = ((name, self.get_command(ctx, name)) for name in self.list_commands(ctx))
-        rows = [(name, found.get_short_help_str(limit=200)) for name, found in commands if found]
-        with formatter.section("Commands"):
-            formatter.write_dl(rows)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

@@ -23,9 +23,9 @@ def neighbours(run: Path, name: str, *, relation: bool, top: int, as_json: bool)
     """List the entities whose vectors are nearest to that of NAME, by cosine.
 
     With --relation, the relations; reciprocal ones, which lead from tail to head, are marked.
-    Compared are the vectors that the decoder reads: of complex and rotate the real parts beside
-    the imaginary ones, of rotate's relations the cosines and sines of their angles. The degree is
-    the number of training triples: a vector with few of them is poorly trained.
+    The vectors are those that the decoder reads: of complex and rotate the real parts beside the
+    imaginary ones, of rotate's relations the cosines and sines of their angles. The degree is the
+    number of training triples: a vector with few of them is poorly trained.
     """
     from dataclasses import asdict
 

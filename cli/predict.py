@@ -132,8 +132,10 @@ def _check(options: dict[str, Any], given: dict[str, str], *, whole: bool) -> No
         raise ConfigError("--skip-unknown has no use without --queries")
     if options["queries"] is not None and (given or options["every"]):
         raise ConfigError("--queries FILE takes the place of --head, --relation, --tail and --all")
-    if options["every"] and (given or options["out"] is None):
-        raise ConfigError("--all takes no --head, --relation or --tail, and needs --out FILE")
+    if options["every"] and given:
+        raise ConfigError("--all takes no --head, --relation or --tail")
+    if options["every"] and options["out"] is None:
+        raise ConfigError("--all needs --out FILE")
     if options["by_bin"] and not whole:
         raise ConfigError("--by-bin has no use without --relation alone, or --all")
     if options["new_only"] and whole:

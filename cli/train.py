@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 @click.option("--set", "sets", multiple=True, metavar="K=V", help="Any option: training.lr=1e-3.")
 @click.option("--show-config", is_flag=True, help="Print the settled configuration and stop.")
 @click.option("--resume", is_flag=True, help="Go on from the last complete state of --out.")
-@click.option("--overwrite", is_flag=True, help="Replace the run in --out; foreign files stay.")
+@click.option("--overwrite", is_flag=True, help="Replace the run in --out; other files stay.")
 @click.option(
     "--tensorboard", type=OUT_FOLDER, metavar="DIR", help="Write TensorBoard events to DIR."
 )
@@ -89,15 +89,10 @@ def train(**options: Any) -> None:
             if group.main:
                 _print(result, options["as_json"])
     except KeyboardInterrupt:
-        if _begun(options) is None or (not options["resume"] and _begun(options) == before):
-            click.echo(
-                "Interrupted before anything was saved. Give the same command again.", err=True
-            )
-        else:
-            click.echo(
-                f"Interrupted. Progress saved. Resume with:\n  {_resuming(options)}",
-                err=True,
-            )
+        after, what = _begun(options), f"Progress saved. Resume with:\n  {_resuming(options)}"
+        if after is None or (after == before and not options["resume"]):
+            what = "Nothing was saved yet. Give the same command again."
+        click.echo(f"Interrupted. {what}", err=True)
         sys.exit(130)
 
 

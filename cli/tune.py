@@ -31,7 +31,7 @@ from dglkgmix.errors import ConfigError
     default="mrr",
     help="Validation MRR, that of the low degree bin, or both.",
 )
-@click.option("--weight", type=float, help="Of the low bin in the mix.  [default: 0.5]")
+@click.option("--weight", type=float, help="With mix: the weight of the low bin.  [default: 0.5]")
 @click.option("--recipe", type=NonEmpty(), metavar="NAME", help="What trials start from.")
 @click.option("--set", "sets", multiple=True, metavar="K=V", help="An option of every trial.")
 @click.option(
@@ -100,8 +100,12 @@ def tune(source: str | None, space: str, **options: Any) -> None:
         emit_json(found)
         return
     if (best := found["best"]) is None:
-        raise click.ClickException(f"none of {found['trials']} trials could be completed")
-    click.echo(f"Best of {found['trials']} trials: number {best['number']}, {best['value']:.4f}")
+        why = f"; the last: {found['error']}" if found["error"] else ""
+        raise click.ClickException(f"none of {found['trials']} trials could be completed{why}")
+    click.echo(
+        f"Best of {found['trials']} trials: number {best['number']}, "
+        f"{objective} of validation {best['value']:.4f}"
+    )
     for option, value in best["options"].items():
         click.echo(printable(f"  {option} = {value}"))
     click.echo(printable(f"Recipe: {found['recipe']}"))

@@ -19,8 +19,8 @@ from dglkgmix.paths import path_of
 Content = bytes | Callable[[Path], None]
 TEMPORARY = ".dglkgmix-????????????????.tmp"
 _ADVICE = {
-    errno.ENOSPC: "the disk is full: free some space, then go on from the last complete state",
-    errno.EDQUOT: "the disk quota is used up: free some space, then go on from the last state",
+    errno.ENOSPC: "the disk is full: free some space, then try again",
+    errno.EDQUOT: "the disk quota is used up: free some space, then try again",
     errno.EFBIG: "the file would be larger than this system allows",
     errno.EACCES: "not writable: check the permissions of the folder",
     errno.EPERM: "not writable: check the permissions of the folder",

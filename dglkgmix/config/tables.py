@@ -321,9 +321,11 @@ class TrainingConfig(Generic[Open]):
     validate_every: int | Open = option(
         "auto", "Epochs between validations.", flag="validate_every", auto=_SIZE, bounds=AT_LEAST_1
     )
-    # 0 never stops early.
     patience: int = option(
-        10, "Validations without a new best.", flag="patience", bounds=AT_LEAST_0
+        10,
+        "Validations without a new best before training stops; 0: it does not.",
+        flag="patience",
+        bounds=AT_LEAST_0,
     )
     parent: str = option("", "RUN whose weights the training starts from, matched by name.")
 

@@ -221,6 +221,7 @@ def search(
         "trials": _finished(study),
         "best": best and {"number": best.number, "value": best.value, "options": best.params},
         "recipe": str(plan.out / BEST) if best is not None else None,
+        "error": None if best is not None else study.trials[-1].user_attrs.get(ERROR),
     }
 
 

@@ -202,8 +202,8 @@ class Predictor:
         if is_functional and choices.known.any():
             warnings.append(
                 f"relation {query.relation!r} is functional here: at least {100 * SHARE:.0f} % of "
-                f"its queries have one {asked} in training. The data hold this query's: another is "
-                "unlikely"
+                f"its queries have one {asked} in training. The data already hold an answer to "
+                "this query: another is unlikely"
             )
         left = choices.allowed & ~choices.known if new_only else choices.allowed
         count = min(top, int(left.sum()))

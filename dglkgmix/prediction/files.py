@@ -117,7 +117,7 @@ def write_answers(
 def check_ending(path: Path) -> None:
     """ConfigError where :func:`write_rows` would refuse the file's name."""
     if path.suffix not in ENDINGS:
-        raise ConfigError(f"{path}: answers are written to {', '.join(ENDINGS)} files")
+        raise ConfigError(f"{path}: the name must end in one of {', '.join(ENDINGS)}")
 
 
 def check_names(path: Path, names: Iterable[str]) -> None:

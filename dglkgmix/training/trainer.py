@@ -132,7 +132,7 @@ class Trainer:
             selection, coverage = self._stage(plan[-1], len(plan) - 1)
             model = LinkPredictor.build(self.config.model, self.kg)
             model.load_state_dict(selection.weights)
-            self._progress.message("Ranking the validation and test triples")
+            self._progress.message("Ranking the held-out triples")
             return write_results(
                 self.folder,
                 self.kg,

@@ -176,7 +176,10 @@ def test_names_are_read_as_the_runs_own(make_run):
         (("--queries", "q.csv"), "--queries needs --out"),
         (("--queries", "q.csv", "--out", "a.csv", "--head", "e2"), "takes the place of"),
         (("--queries", "q.csv", "--out", "q.csv"), "would replace the queries"),
-        (("--head", "e2", "--tail", "e3", "--out", "a.xlsx"), r"a\.xlsx: answers are written to"),
+        (
+            ("--head", "e2", "--tail", "e3", "--out", "a.xlsx"),
+            r"a\.xlsx: the name must end in one of",
+        ),
         (("--head", "e2", "--tail", "e3", "--out", "a.csv", "--json"), "choose one"),
         (
             ("--head", "e2", "--tail", "e3", "--out", "a.csv", "--why"),

@@ -259,7 +259,7 @@ def test_an_interrupt_promises_only_what_was_saved(
     status, _, err = run(*source, "--out", out, *args, *settings)
     assert status == 130
     assert ("dglkgmix train --resume" in err) == ("--resume" in args)
-    assert ("before anything was saved" in err) == ("--resume" not in args)
+    assert ("Nothing was saved yet" in err) == ("--resume" not in args)
 
 
 def test_pretrained_tables_take_the_place_of_the_first_stage(run, finished, grown, tmp_path):

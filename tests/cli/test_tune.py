@@ -90,11 +90,11 @@ def test_json_and_quiet(calls, space, tmp_path):
 
 
 def test_no_completed_trial_is_a_failure(space, tmp_path, monkeypatch):
-    empty = {"trials": 4, "best": None, "recipe": None}
+    empty = {"trials": 4, "best": None, "recipe": None, "error": "the disk is full"}
     monkeypatch.setattr("dglkgmix.experiments.tune.search", lambda *a, **k: empty)
     found = CliRunner().invoke(tune, ["world", "--space", space, "--out", str(tmp_path)])
     assert found.exit_code == 1
-    assert "none of 4 trials could be completed" in found.stderr
+    assert "none of 4 trials could be completed; the last: the disk is full" in found.stderr
 
 
 @pytest.mark.parametrize(

@@ -187,6 +187,7 @@ def test_a_failing_trial_is_told_and_the_rest_goes_on(data, tmp_path):
     said = []
     found = search(plan_of(tmp_path, data, text), 2, said.append)
     assert (found["trials"], found["best"], found["recipe"]) == (2, None, None)
+    assert found["error"]
     assert all("FAILED" in line and "loss is" in line for line in said)
     assert not (tmp_path / "best.toml").exists()
 
