@@ -14,7 +14,7 @@ import importlib
 import inspect
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 from contextvars import ContextVar
 from functools import cache
 from pathlib import Path
@@ -230,7 +230,12 @@ def import_named(path: str, *, trust: bool = True, at: str = "") -> Any:
     """
     if path in _named:
         return _named[path]
-    module = path.partition(":")[0]
+    module, _, name = path.partition(":")
+    if not all(part.isidentifier() for part in (*module.split("."), *name.split("."))):
+        raise ConfigError(
+            f'{at}"{path}" is not of the form "module:Class": a module is named as in Python, '
+            "without its folder and .py"
+        )
     if module not in sys.modules:
         if not (trust or _trusted.get()):
             raise ConfigError(
@@ -240,16 +245,21 @@ def import_named(path: str, *, trust: bool = True, at: str = "") -> Any:
         if not {"", str(Path.cwd())} & set(sys.path):
             sys.path.append(str(Path.cwd()))
     try:
-        return _imported(path)
-    except Exception as error:  # The user's module may raise anything.
+        with redirect_stdout(sys.stderr):  # Standard output is the command's own.
+            return _imported(path)
+    except (Exception, SystemExit) as error:  # The user's module may raise anything.
         if module == "__main__":
             raise ConfigError(
                 f"{at}{path} was defined in a script or notebook: move it to a module, and name it "
                 "module:Class"
             ) from None
         # Of a module in a package, its first part is what is missing.
-        lacking = isinstance(error, ModuleNotFoundError) and (error.name or "") in module
+        lacking = isinstance(error, ModuleNotFoundError) and f"{module}.".startswith(
+            f"{error.name}."
+        )
         advice = "; run this in the module's folder, or put that folder into PYTHONPATH"
+        if module.endswith(".py"):
+            advice = "; a module is named without .py"
         raise ConfigError(
             f"{at}{path} cannot be imported: {type(error).__name__}: {error}"
             f"{advice if lacking else ''}"

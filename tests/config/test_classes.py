@@ -117,12 +117,37 @@ def test_a_stored_name_is_imported_only_with_trust(module: str) -> None:
         ("decoder", "own_classes:Clash", "Clash.Options declares 'filters', which every model has"),
         ("decoder", "own_classes:Typo", "Typo reads 'angel', which is no option: declare it"),
         ("decoder", "own_classes:Unfinished", "Unfinished must define _query, as Decoder asks"),
+        ("decoder", "./own_classes:Turned", "is not of the form .* without its folder and .py"),
+        ("decoder", "own_classes.py:Turned", "; a module is named without .py"),
+        ("decoder", ":Turned", "is not of the form"),
+        ("decoder", "own_classes:", "is not of the form"),
         ("decoder", "__main__:Gone", "was defined in a script or notebook"),
     ],
 )
 def test_what_cannot_be_used_is_refused(module: str, kind: str, value: str, message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         admit(kind, value)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("import sys; sys.exit()", "strange_module:X cannot be imported: SystemExit"),
+        ("import strange", "No module named 'strange'$"),  # no advice: it is another module
+    ],
+)
+def test_a_module_that_cannot_be_imported(module: str, text: str, message: str) -> None:
+    Path("strange_module.py").write_text(text, encoding="utf-8")
+    with pytest.raises(ConfigError, match=message):
+        admit("decoder", "strange_module:X")
+
+
+def test_what_a_module_prints_is_no_output_of_the_command(
+    module: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path(f"{module}.py").write_text(f"print('hello')\n{MODULE}", encoding="utf-8")
+    admit("decoder", f"{module}:Turned")
+    assert capsys.readouterr() == ("", "hello\n")
 
 
 def test_a_class_itself(module: str) -> None:
