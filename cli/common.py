@@ -93,7 +93,11 @@ def _compute(context: click.Context, parameter: click.Parameter, value: tuple[st
     if value:
         from dglkgmix.evaluation.metrics import further, metric_named
 
-        context.with_resource(further(map(metric_named, value)))
+        metrics = [metric_named(path) for path in value]
+        for path, metric in zip(value, metrics, strict=True):
+            if context.info_name == "compare" and not metric.tested:
+                warn(f"{path} is left out: compare tests metrics with tested=True alone")
+        context.with_resource(further(metrics))
 
 
 # Both hold while the command runs, and give it no argument.

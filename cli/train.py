@@ -12,7 +12,7 @@ from dglkgmix.cli import common, processes
 from dglkgmix.cli.options import flags
 from dglkgmix.cli.outputs import IN_FILE, OUT, OUT_FOLDER, NonEmpty, check_text
 from dglkgmix.cli.threads import use_free_cores
-from dglkgmix.config.classes import admit
+from dglkgmix.config.classes import admit, any_named
 from dglkgmix.config.settings import OPTIONS, READING, TRAINING
 from dglkgmix.errors import ConfigError, PeerError
 
@@ -130,6 +130,8 @@ def _in_processes(options: dict[str, Any]) -> int:
 def _resuming(options: dict[str, Any]) -> str:
     """The command that goes on where this one was stopped."""
     command = f"dglkgmix train --resume --out {shlex.quote(str(options['out']))}"
+    if any_named():  # Reading the run imports them.
+        command += " --trust"
     several = (options["processes"] or 1) > 1
     return f"{command} --processes {options['processes']}" if several else command
 

@@ -14,7 +14,7 @@ import importlib
 import inspect
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 from contextvars import ContextVar
 from functools import cache
 from pathlib import Path
@@ -51,6 +51,8 @@ _BASES = {
     "encoder": "dglkgmix.models.encoder:Encoder",
     "strategy": "dglkgmix.strategies.base:Strategy",
 }
+# What an encoder's constructor is given beside options.
+_GIVEN = ("kg", "entities", "relations")
 _choosers: list[type] = []
 # Classes of the user's that were named in this process, by their import path.
 _named: dict[str, type] = {}
@@ -123,6 +125,11 @@ def admit(kind: str, value: Any, *, trust: bool = True, where: str = "") -> str:
     return path
 
 
+def any_named() -> bool:
+    """Whether classes of the user's were named in this process."""
+    return bool(_named)
+
+
 def title(kind: str, name: str) -> str:
     """What people call a decoder or an encoder: its ``title``, or the class's name."""
     found = find(kind, name)
@@ -165,7 +172,13 @@ class Chooser:
         for name, chosen in kinds.items():
             value = admit(chosen.classes, getattr(self, name), where=name)
             object.__setattr__(self, name, value)
-            known |= options_of(chosen.classes, value)
+            brought = options_of(chosen.classes, value)
+            for twice in brought.keys() & known.keys():
+                raise ConfigError(
+                    f"{name}: {value} declares the option {twice!r}, and so does another class "
+                    f"of this table: take another name"
+                )
+            known |= brought
         given = dict(self.own)
         for name in given.keys() - known.keys():
             raise ConfigError(f"unknown option {name!r}: {', '.join(known) or 'no class has any'}")
@@ -201,25 +214,51 @@ def _own_options(kind: str, found: type) -> dict[str, Option]:
 
 def _check(kind: str, found: type, at: str) -> None:
     """Refuse options that clash with the package's, and parameters that are no options."""
-    own = _own_options(kind, found)
-    tables = (declared(table, "") for table in _choosers)
-    known = next(t for t in tables if any(made.classes == kind for made in t.values()))
-    for name in own:
-        if name in known:
-            raise ConfigError(
-                f"{at}{found.__name__}.Options declares {name!r}, which every model has: "
-                "leave it out there, and name it where the class reads it"
-            )
-    if kind == "strategy":
-        unknown = set(found.reads) - set(own) - set(known)  # type: ignore[attr-defined]
-    else:
-        sizes = ("kg", "entities", "relations", "entity_dim", "relation_dim")
-        unknown = set(parameters(found)) - set(own) - set(known) - set(sizes)
-    for name in sorted(unknown):
+    own, at = _own_options(kind, found), f"{at}{found.__name__}"
+    table = next(t for t in _choosers if any(o.classes == kind for o in declared(t, "").values()))
+    known = declared(table, "")
+    _check_own(own, found, table, at)
+    taken = _check_strategy(found, at) if kind == "strategy" else set(parameters(found))
+    if kind == "decoder" and taken & set(_GIVEN):
+        raise ConfigError(f"{at} takes {min(taken & set(_GIVEN))!r}, which encoders alone get")
+    for name in sorted(taken - set(own) - set(known) - set(_GIVEN)):
         raise ConfigError(
-            f"{at}{found.__name__} reads {name!r}, which is no option: declare it in the class, "
+            f"{at} reads {name!r}, which is no option: declare it in the class, "
             f"`class Options: {name}: float = option(…)`"
         )
+    for name in own:
+        if kind != "strategy" and name not in taken:
+            raise ConfigError(
+                f"{at}.Options declares {name!r}, which its constructor does not take: "
+                f"give __init__ a parameter {name!r}"
+            )
+
+
+def _check_own(own: dict[str, Option], found: type, table: type, at: str) -> None:
+    section = getattr(found, "Options", None)
+    names = {*dir(section), *getattr(section, "__annotations__", ())} if section else set()
+    for name in sorted(names - set(own)):
+        if not name.startswith("_"):
+            raise ConfigError(
+                f"{at}.Options.{name} declares no option: write `{name}: float = option(…)`, "
+                "with its type"
+            )
+    for name in own:
+        if name in declared(table, "") or name in _GIVEN:
+            raise ConfigError(
+                f"{at}.Options declares {name!r}, which every model has: "
+                "leave it out there, and name it where the class reads it"
+            )
+        if hasattr(table, name):
+            raise ConfigError(f"{at}.Options declares {name!r}, a name that is taken: take another")
+
+
+def _check_strategy(found: Any, at: str) -> set[str]:
+    """What it reads."""
+    for name in ("reads", "losses"):
+        if isinstance(getattr(found, name), str):
+            raise ConfigError(f"{at}.{name} is a string: a tuple of one ends with a comma")
+    return set(found.reads)
 
 
 def import_named(path: str, *, trust: bool = True, at: str = "") -> Any:
@@ -230,7 +269,12 @@ def import_named(path: str, *, trust: bool = True, at: str = "") -> Any:
     """
     if path in _named:
         return _named[path]
-    module = path.partition(":")[0]
+    module, _, name = path.partition(":")
+    if not all(part.isidentifier() for part in (*module.split("."), *name.split("."))):
+        raise ConfigError(
+            f'{at}"{path}" is not of the form "module:Class": a module is named as in Python, '
+            "without its folder and .py"
+        )
     if module not in sys.modules:
         if not (trust or _trusted.get()):
             raise ConfigError(
@@ -240,16 +284,21 @@ def import_named(path: str, *, trust: bool = True, at: str = "") -> Any:
         if not {"", str(Path.cwd())} & set(sys.path):
             sys.path.append(str(Path.cwd()))
     try:
-        return _imported(path)
-    except Exception as error:  # The user's module may raise anything.
+        with redirect_stdout(sys.stderr):  # Standard output is the command's own.
+            return _imported(path)
+    except (Exception, SystemExit) as error:  # The user's module may raise anything.
         if module == "__main__":
             raise ConfigError(
                 f"{at}{path} was defined in a script or notebook: move it to a module, and name it "
                 "module:Class"
             ) from None
         # Of a module in a package, its first part is what is missing.
-        lacking = isinstance(error, ModuleNotFoundError) and (error.name or "") in module
+        lacking = isinstance(error, ModuleNotFoundError) and f"{module}.".startswith(
+            f"{error.name}."
+        )
         advice = "; run this in the module's folder, or put that folder into PYTHONPATH"
+        if module.endswith(".py"):
+            advice = "; a module is named without .py"
         raise ConfigError(
             f"{at}{path} cannot be imported: {type(error).__name__}: {error}"
             f"{advice if lacking else ''}"

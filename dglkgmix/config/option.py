@@ -105,7 +105,8 @@ def _declared(section: type, table: str) -> dict[str, Option]:
     hints = get_type_hints(section)
     found = {}
     for name, hint in hints.items():
-        field = getattr(section, "__dataclass_fields__", vars(section)).get(name)
+        fields = getattr(section, "__dataclass_fields__", None)
+        field = getattr(section, name, None) if fields is None else fields.get(name)
         made = getattr(field, "metadata", {}).get("option")
         if made is not None:
             kinds = tuple(t for t in _parts(hint) if not isinstance(t, TypeVar))

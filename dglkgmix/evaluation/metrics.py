@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 Metrics = dict[str, Any]
 Array = np.ndarray[Any, Any]
 TIES = {"realistic": "rank", "optimistic": "rank_optimistic", "pessimistic": "rank_pessimistic"}
+# Keys beside the metrics: of groups, and of the values of queries.
+_TAKEN = ("amri", "queries", "groups", "expected")
 # Bordes et al. (2013): an end with this many partners or more on average is "many".
 MANY = 1.5
 RELATION_CLASSES = ("1-1", "1-n", "n-1", "n-n", "unseen")
@@ -94,7 +96,7 @@ def further(metrics: Iterable[Metric]) -> Iterator[None]:
     added: list[str] = []
     try:
         for metric in metrics:
-            if metric.name in METRICS or metric.name in ("amri", "queries", "groups"):
+            if metric.name in METRICS or metric.name in _TAKEN:
                 raise ConfigError(f"there is a metric {metric.name!r} already: take another name")
             METRICS[metric.name] = metric
             added.append(metric.name)

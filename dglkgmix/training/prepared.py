@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from dglkgmix.config import TrainingConfig
+from dglkgmix.errors import ConfigError
 from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.losses.targets import Offsets
 from dglkgmix.sampling.negatives import TripleBatch
@@ -94,9 +95,17 @@ def prepare(
 
     ``own`` (M,) are a user's factors of the triples ``kg.edges``: they multiply the strategy's.
     Synthetic samples have none: they belong to a triple and its partner alike.
+
+    Raises:
+        ConfigError: the strategy's weights are not one for each positive.
     """
     edges = batch.edges.cpu()
     weights, synthetic = strategy.positive_weights(edges), strategy.synthetic(edges)
+    if weights is not None and weights.shape != edges.shape:
+        raise ConfigError(
+            f"{type(strategy).__name__}.positive_weights gives {tuple(weights.shape)} numbers for "
+            f"positives of shape {tuple(edges.shape)}: give one for each"
+        )
     if own is not None:
         weights = own[edges] if weights is None else own[edges] * weights
     terms, scale = 0, 1.0

@@ -6,7 +6,8 @@ import pytest
 import torch
 
 from dglkgmix.cli.main import main
-from dglkgmix.config import Config
+from dglkgmix.cli.train import _resuming
+from dglkgmix.config import Config, classes
 from dglkgmix.config.toml import loads
 from dglkgmix.models.decoder import Decoder
 from dglkgmix.runs.results import Result as Outcome
@@ -385,3 +386,11 @@ def test_the_help_tells_the_learning_rates_that_are_taken(run):
     rates = (("adam", 2 * 25_000 - 2), ("adam", 2 * 25_000), ("adagrad", 1))
     small, large, adagrad = (learning_rate(*rate, Decoder) for rate in rates)
     assert f"Adam: {small} below 25,000 training triples, else {large}; Adagrad: {adagrad}" in text
+
+
+def test_the_command_that_goes_on_trusts_classes_that_were_named(monkeypatch):
+    options = {"out": "run", "processes": None}
+    monkeypatch.setattr(classes, "_named", {})
+    assert _resuming(options) == "dglkgmix train --resume --out run"
+    monkeypatch.setattr(classes, "_named", {"my_module:Rotation": Decoder})
+    assert _resuming(options) == "dglkgmix train --resume --out run --trust"

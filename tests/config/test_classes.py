@@ -16,6 +16,7 @@ from dglkgmix.errors import ConfigError
 MODULE = """
 from dglkgmix.config import option
 from dglkgmix.models.decoder import Decoder
+from dglkgmix.models.lookup import Lookup
 from dglkgmix.strategies import Strategy
 
 
@@ -50,6 +51,51 @@ class Mine(Strategy):
 
     class Options:
         power: float = option(2.0, "A power.")
+
+
+class Unread(Turned):
+    class Options(Turned.Options):
+        depth: int = option(1, "Not in the constructor.")
+
+
+class Bare(Turned):
+    class Options(Turned.Options):
+        depth: int = 1
+
+
+class Given(Turned):
+    class Options(Turned.Options):
+        entities: int = option(1, "Encoders are given it.")
+
+
+class Taken(Turned):
+    class Options(Turned.Options):
+        own: float = option(1.0, "An attribute of the table.")
+
+
+class Sized(Turned):
+    def __init__(self, entities, entity_dim, angle):
+        super().__init__(entity_dim, entity_dim, angle, 0.0)
+
+
+class More(Turned):
+    class Options(Turned.Options):
+        depth: int = option(3, "A depth.")
+
+    def __init__(self, entity_dim, relation_dim, angle, depth):
+        super().__init__(entity_dim, relation_dim, angle, 0.0)
+
+
+class Same(Lookup):
+    class Options:
+        angle: float = option(0.1, "Another turn.")
+
+    def __init__(self, entities, relations, entity_dim, relation_dim, angle):
+        super().__init__(entities, relations, entity_dim, relation_dim)
+
+
+class OneLetter(Strategy):
+    reads = "threshold"
 
 
 class Other:
@@ -116,13 +162,44 @@ def test_a_stored_name_is_imported_only_with_trust(module: str) -> None:
         ("strategy", "own_classes:Turned", "not a subclass of .*Strategy"),
         ("decoder", "own_classes:Clash", "Clash.Options declares 'filters', which every model has"),
         ("decoder", "own_classes:Typo", "Typo reads 'angel', which is no option: declare it"),
+        ("decoder", "own_classes:Unread", "'depth', which its constructor does not take"),
+        ("decoder", "own_classes:Bare", "Bare.Options.depth declares no option: write"),
+        ("decoder", "own_classes:Given", "Given.Options declares 'entities', which every model"),
+        ("decoder", "own_classes:Taken", "Taken.Options declares 'own', a name that is taken"),
+        ("decoder", "own_classes:Sized", "Sized takes 'entities', which encoders alone get"),
+        ("strategy", "own_classes:OneLetter", "OneLetter.reads is a string: a tuple of one"),
         ("decoder", "own_classes:Unfinished", "Unfinished must define _query, as Decoder asks"),
+        ("decoder", "./own_classes:Turned", "is not of the form .* without its folder and .py"),
+        ("decoder", "own_classes.py:Turned", "; a module is named without .py"),
+        ("decoder", ":Turned", "is not of the form"),
+        ("decoder", "own_classes:", "is not of the form"),
         ("decoder", "__main__:Gone", "was defined in a script or notebook"),
     ],
 )
 def test_what_cannot_be_used_is_refused(module: str, kind: str, value: str, message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         admit(kind, value)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("import sys; sys.exit()", "strange_module:X cannot be imported: SystemExit"),
+        ("import strange", "No module named 'strange'$"),  # no advice: it is another module
+    ],
+)
+def test_a_module_that_cannot_be_imported(module: str, text: str, message: str) -> None:
+    Path("strange_module.py").write_text(text, encoding="utf-8")
+    with pytest.raises(ConfigError, match=message):
+        admit("decoder", "strange_module:X")
+
+
+def test_what_a_module_prints_is_no_output_of_the_command(
+    module: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path(f"{module}.py").write_text(f"print('hello')\n{MODULE}", encoding="utf-8")
+    admit("decoder", f"{module}:Turned")
+    assert capsys.readouterr() == ("", "hello\n")
 
 
 def test_a_class_itself(module: str) -> None:
@@ -145,6 +222,16 @@ def test_own_options_are_attributes_with_defaults(module: str) -> None:
         ModelConfig(decoder=f"{module}:Turned", own={"angel": 2.0})
     with pytest.raises(AttributeError, match="ModelConfig has no option 'angel'"):
         _ = given.angel
+
+
+def test_options_are_inherited(module: str) -> None:
+    config = ModelConfig(decoder=f"{module}:More", own={"angle": 2.0})
+    assert config.own == (("angle", 2.0), ("depth", 3))
+
+
+def test_two_classes_with_an_option_of_one_name_are_refused(module: str) -> None:
+    with pytest.raises(ConfigError, match="own_classes:Same declares the option 'angle', and so"):
+        ModelConfig(decoder=f"{module}:Turned", encoder=f"{module}:Same")
 
 
 def test_a_worker_that_gets_settings_imports_their_classes(module: str) -> None:

@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 
 from dglkgmix.config import Config
+from dglkgmix.config.classes import DECODERS, STRATEGIES
 from dglkgmix.config.relevance import check_relevant, idle
 from dglkgmix.config.settings import OPTIONS
 from dglkgmix.config.toml import apply_overrides
@@ -96,8 +97,8 @@ def test_the_flag_is_named() -> None:
 def test_every_option_is_read_by_some_plan() -> None:
     plans = [
         config(f"strategy.name={name}", f"model.decoder={decoder}", *more)
-        for name in ("mixup", "reweight", "focal", "logit-adjustment")
-        for decoder in ("conve", "tucker", "transe", "rotate")
+        for name in STRATEGIES
+        for decoder in DECODERS
         for more in (
             ("model.encoder=rgcn",),
             ("model.encoder=compgcn",),

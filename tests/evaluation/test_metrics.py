@@ -207,9 +207,10 @@ class TestFurtherMetrics:
         assert found["median"].tolist() == [2.0, 0.0]
         assert list(metrics.METRICS) == ["mrr", "mr", "hits@1", "hits@3", "hits@10"]
 
-    def test_a_name_that_is_taken_is_refused(self) -> None:
-        taken = metrics.further([metrics.hits(5), replace(self.median, name="mr")])
-        with pytest.raises(ConfigError, match="there is a metric 'mr' already"), taken:
+    @pytest.mark.parametrize("name", ["mr", "expected"])
+    def test_a_name_that_is_taken_is_refused(self, name: str) -> None:
+        taken = metrics.further([metrics.hits(5), replace(self.median, name=name)])
+        with pytest.raises(ConfigError, match=f"there is a metric '{name}' already"), taken:
             pass
         assert "hits@5" not in metrics.METRICS
 

@@ -5,6 +5,7 @@ import torch
 
 from dglkgmix.config import StrategyConfig
 from dglkgmix.config.classes import find
+from dglkgmix.errors import ConfigError
 from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.sampling.negatives import TripleBatches
 from dglkgmix.sampling.queries import QueryBatches
@@ -21,6 +22,15 @@ def prepared(kg, name, training, **options):
 
 
 ONE_TO_N, ONE_TO_K = settled_training(), settled_training(regime="1-k")
+
+
+@pytest.mark.parametrize("wrong", [lambda n: n + 1, lambda n: (n, 1), lambda n: ()])
+def test_weights_that_are_not_one_for_each_positive_are_refused(graph, wrong):
+    strategy = find("strategy", "standard")(graph, StrategyConfig(), ONE_TO_N)
+    strategy.positive_weights = lambda edges: torch.ones(wrong(len(edges)))
+    batch = next(iter(QueryBatches(graph, 7).epoch(generator(0))))
+    with pytest.raises(ConfigError, match=r"Standard\.positive_weights gives .* one for each"):
+        prepare(batch, strategy, ONE_TO_N, 20)
 
 
 def test_plain_training_adds_nothing(graph):
