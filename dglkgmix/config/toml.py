@@ -137,7 +137,9 @@ def _merge_section(section: T, table: str, values: Mapping[str, Any], at: str, t
         if made.classes:
             value = values.get(made.name, getattr(section, made.name))
             if not isinstance(value, str | type):
-                raise ConfigError(f"{at}{made.key}: expected a string, got {_shown(value)}")
+                raise ConfigError(
+                    f"{at}{made.key}: expected a name or a class, got {_shown(value)}"
+                )
             changes[made.name] = admit(made.classes, value, trust=trust, where=f"{at}{made.key}")
             known |= options_of(made.classes, changes[made.name])
     for name, value in values.items():

@@ -37,7 +37,7 @@ def degree_ece(table: RankTable, bins: DegreeBins) -> dict[str, float | None]:
 
     acc is the mean Hits@10, conf the mean σ(score) of the true answers:
     ECE = Σ |B_m|/n · |acc(B_m) − conf(B_m)|. None for an empty bin, and where scores are missing.
-    σ(score) is no probability for models trained with softmax, nor for TransE.
+    σ(score) is no probability for models trained with softmax, nor where scores are distances.
     """
     groups, count = bin_of(table, bins), len(bins.names)
     scores, size = table["score"].astype(np.float64), np.bincount(groups, minlength=count)

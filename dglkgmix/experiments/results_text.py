@@ -16,8 +16,8 @@ _HOW_TESTED = (
     "p-values of the bins are Holm-corrected, intervals are not."
 )
 _NO_PROBABILITIES = (
-    "σ(score) is no probability for models trained with softmax cross-entropy, nor for TransE: "
-    "their calibration error before scaling tells nothing, and is left out."
+    "σ(score) is no probability for models trained with softmax cross-entropy, nor where scores "
+    "are distances: their calibration error before scaling tells nothing, and is left out."
 )
 _COMPARISONS, _CALIBRATION = "Comparisons", "Calibration error over degree bins"
 _SCALING = "Probabilities before and after scaling"

@@ -106,7 +106,7 @@ def read_text(stream: BinaryIO, name: str, dialect: Dialect, options: ReadOption
         codes.extend([ids[field] for field in triple])
     if faults:
         further = [f"and {bad - MOST_FAULTS:,} more bad rows"] if bad > MOST_FAULTS else []
-        if not codes:
+        if further and not codes:
             further.append("no row can be read: --columns, --header and --delimiter tell how")
         raise DataError("\n  ".join([*faults, *further]))
     names_read = pa.array(list(ids), pa.large_string())

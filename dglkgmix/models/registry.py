@@ -8,7 +8,7 @@ import torch
 
 from dglkgmix.config import ModelConfig
 from dglkgmix.config.classes import find, parameters
-from dglkgmix.errors import ConfigError
+from dglkgmix.errors import ConfigError, DglkgmixError
 from dglkgmix.models.decoder import Decoder
 from dglkgmix.models.encoder import Encoder
 
@@ -25,7 +25,7 @@ def build_decoder(options: ModelConfig) -> Decoder:
     for name in ("entity_dim", "relation_dim", "input_dropout"):
         if getattr(options, name) == "auto":
             raise ConfigError(f"model.{name} is still 'auto': resolve the configuration first")
-    decoder: Decoder = _built(find("decoder", options.decoder), options)
+    decoder: Decoder = _built("decoder", options.decoder, options)
     return decoder
 
 
@@ -49,7 +49,8 @@ def build_encoder(options: ModelConfig, kg: KnowledgeGraph, decoder: Decoder) ->
         ConfigError: an unknown name, or options that do not fit the dimension.
     """
     encoder: Encoder = _built(
-        find("encoder", options.encoder),
+        "encoder",
+        options.encoder,
         options,
         kg=kg,
         entities=kg.num_entities,
@@ -60,7 +61,16 @@ def build_encoder(options: ModelConfig, kg: KnowledgeGraph, decoder: Decoder) ->
     return encoder
 
 
-def _built(cls: type, options: ModelConfig, **given: Any) -> Any:
-    """An object of ``cls``, each parameter taken from ``given`` or the option of its name."""
-    names = parameters(cls)
-    return cls(**{name: given[name] if name in given else getattr(options, name) for name in names})
+def _built(kind: str, name: str, options: ModelConfig, **given: Any) -> Any:
+    """An object of the class, each parameter taken from ``given`` or the option of its name."""
+    cls = find(kind, name)
+    values = {key: given[key] if key in given else getattr(options, key) for key in parameters(cls)}
+    try:
+        return cls(**values)
+    except DglkgmixError:
+        raise
+    except Exception as error:
+        if ":" not in name:
+            raise
+        what = f"{type(error).__name__}: {error}"
+        raise ConfigError(f"model.{kind} {name} cannot be made: {what}") from error

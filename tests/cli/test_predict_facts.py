@@ -101,7 +101,7 @@ def test_the_page_and_the_json_of_a_relation(run):
         (("--relation", "next", "--why"), ConfigError, "--why has no use without a query"),
         (("--relation", "next", "--new-only"), ConfigError, "--new-only has no use with whole"),
         (("--relation", "next", "--sort", "score"), ConfigError, "--sort has no use with whole"),
-        (("--all",), ConfigError, "--all .* needs --out"),
+        (("--all",), ConfigError, "--all needs --out FILE"),
         (("--all", "--relation", "next", "--out", "x.csv"), ConfigError, "--all takes no"),
         (("--relation", "nxt"), UnknownNameError, "'nxt'.*'next'"),
         ((*FACT[:4], "--tail", "e"), UnknownNameError, "unknown entity 'e'"),

@@ -28,7 +28,8 @@ def start(*command, **environment):
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        env={**os.environ, **environment},
+        # Beside other work, a command says how many threads it takes.
+        env={**os.environ, "OMP_NUM_THREADS": "1", **environment},
     )
 
 

@@ -50,7 +50,7 @@ def test_options_become_a_search(calls, space, tmp_path):
     assert (plan.base.data.source, plan.base.model.decoder) == ("world", "rescal")
     assert plan.base.training.epochs == 7
     assert found.stdout.splitlines() == [
-        "Best of 4 trials: number 3, 0.2500",
+        "Best of 4 trials: number 3, mix of validation 0.2500",
         "  training.lr = 0.5",
         "Recipe: out/best.toml",
     ]

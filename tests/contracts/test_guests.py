@@ -44,6 +44,11 @@ class Rotation(Decoder):
         return torch.cat([left * cos - right * sin, left * sin + right * cos], dim=1)
 
 
+class Odd(Rotation):
+    def __init__(self, entity_dim, angle):
+        raise ValueError("bad geometry")
+
+
 class Plain(Lookup):
     title = "Plain"
 
@@ -249,6 +254,13 @@ runtime.threads = 1
         ("guest_classes:Rotation", 0.5),
     }
     assert "guest_classes:InverseRoot" in {c.strategy.name for c in runs}
+
+
+def test_a_class_that_cannot_be_made_is_named(capsys):
+    args = ("--model", "guest_classes:Odd", *FAST, "--out", "odd")
+    assert main(["train", "data", *args]) == 2
+    said = capsys.readouterr().err
+    assert "model.decoder guest_classes:Odd cannot be made: ValueError: bad geometry" in said
 
 
 def test_an_own_option_is_searched_over():
