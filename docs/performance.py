@@ -55,7 +55,7 @@ def machine() -> str:
         key = (found["processor"], found["cores"], found["threads"], found["native_bf16"])
         seen.setdefault(key, found)
     return "\n".join(
-        f"- {m['processor']}, {m['cores']} cores, {m['threads']} threads, "
+        f"- {m['processor']}, {m['cores']} cores, {m['threads']} thread{'s' * (m['threads'] > 1)}, "
         f"{'with' if m['native_bf16'] else 'without'} native bf16; {m['matmul_gflops_fp32']:.0f} "
         f"GFLOP/s in a float32 product of 2,048 × 2,048; PyTorch {m['torch']}, "
         f"Python {m['python']}"
@@ -213,8 +213,9 @@ median of several turns, in which both sides alternate in processes of their own
 """,
     "mixup": """
 `python -m bench.mixup`: ConvE with d = 200, batch 128, η = k = 5 and K = 100, in processor time on
-one thread, all ways of a graph in turns. The number beside "mixup" is `strategy.draws`, the
-partners that an epoch draws of each triple's five; "1-K by query" is `training.group_queries`.
+one thread, all ways of a graph in turns, beside a training on the other core. The number beside
+"mixup" is `strategy.draws`, the partners that an epoch draws of each triple's five; 0.5 is one
+partner of half the triples (`strategy.share = 0.5`). "1-K by query" is `training.group_queries`.
 A batch of 128 triples asks some 40 queries, and one of 512 some 160, with which an epoch has as
 many steps as 1-N. Half of an epoch with small batches is what every step does to the whole model:
 the optimiser, and the gradient of the entity table.
@@ -222,11 +223,7 @@ the optimiser, and the gradient of the entity table.
 as the paper has it, standard with standard and mixup with mixup of all draws. The second table is
 ComplEx, 1-N, with softmax cross-entropy, N3 and Adagrad, d = 512 and batch 500: `strategy.rivals`
 are the entities that are drawn for a batch to stand for all but its synthetic tails.
-
-`strategy.share = 0.5`, one partner of half the triples, was measured in a later run, on a Zen 4
-with native bf16. To standard, without and with it: 1-N 1.42× and 1.21× (FB15k-237), 1.58× and
-1.32× (CoDEx-M); 1-K by query with batch 512 1.53× and 1.31×, 1.47× and 1.29×. These are 2.94 and
-3.44, 2.96 and 3.40 times as fast as 1-K with all partners.
+What the faster ways cost in quality is measured in [η and k](guides/eta-and-k.md).
 """,
     "profiles": """
 Shares of the operators' own time. The products are the floor: in the same precision no version can
