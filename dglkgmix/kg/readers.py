@@ -67,7 +67,8 @@ def read_triples(path: str | Path, *, options: ReadOptions | None = None) -> Tri
     except (OSError, EOFError, zlib.error, lzma.LZMAError, pa.ArrowException) as error:
         reason = getattr(error, "strerror", None) or error
         raise DataError(f"{path}: cannot be read: {reason}") from None
-    return table.renamed(options.name, str(path)) if options.changes_names else table
+    renamed = options.strip or options.normalize is not None
+    return table.renamed(options.name, str(path)) if renamed else table
 
 
 def _read(stream: BinaryIO, path: Path, options: ReadOptions) -> TripleTable:
@@ -94,13 +95,10 @@ def _read(stream: BinaryIO, path: Path, options: ReadOptions) -> TripleTable:
 
 
 def read_parquet(source: Any, name: str, options: ReadOptions) -> TripleTable:
-    """All rows of a Parquet file; integers become their decimal digits.
-
-    ``source`` is an open file or an Arrow buffer.
+    """All rows of a Parquet file or Arrow buffer; integers become their decimal digits.
 
     Raises:
-        DataError: "name: what", or "name:row: what" with rows counted from 1, for a null or an
-            empty string.
+        DataError: "name: what", or "name:row: what" with rows counted from 1.
     """
     import pyarrow.compute as pc
 
