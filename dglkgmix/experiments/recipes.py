@@ -31,17 +31,12 @@ class Recipe:
     expected: float | None = None
     expected_from: str | None = None
 
-    @property
-    def model(self) -> str:
-        """The decoder, with the encoder in front where there is one: ``rgcn+distmult``."""
-        return model_name(self.config.model.encoder, self.config.model.decoder)
-
     def row(self) -> dict[str, Any]:
         """The keys of ``dglkgmix recipes --json``."""
         return {
             "name": self.name,
             "data": self.config.data.source,
-            "model": self.model,
+            "model": model_name(self.config.model.encoder, self.config.model.decoder),
             "strategy": self.config.strategy.name,
             "regime": self.config.training.regime,
             "expected": self.expected,
@@ -81,12 +76,7 @@ def packaged_text(kind: str, name: str) -> str:
 
 
 def recipe_text(name: str) -> str:
-    """The TOML of a packaged recipe, or of the recipe file at the path ``name``.
-
-    Raises:
-        UnknownNameError: no recipe of that name; the message lists close matches.
-        ConfigError: a file that cannot be read.
-    """
+    """The TOML of a recipe by name, or of a file; UnknownNameError, which lists close matches."""
     if name.endswith(".toml"):
         return read_utf8(name)
     if name not in recipe_names():
@@ -128,8 +118,7 @@ def all_recipes() -> list[Recipe]:
 
 @cache
 def _paper() -> dict[str, Any]:
-    path = FOLDER / "paper" / "numbers.toml"
-    return parse(read_utf8(path), path.name)
+    return parse(read_utf8(FOLDER / "paper" / "numbers.toml"), "numbers.toml")
 
 
 def paper_numbers(data: str, model: str, strategy: str) -> dict[str, float]:
