@@ -12,17 +12,10 @@ from dglkgmix.config.toml import apply_overrides, differences, set_option
 from dglkgmix.errors import OVERWRITE, ConfigError
 
 # What a resumed run may change: how long and where it runs, never what it computes.
-CHANGEABLE = frozenset(
-    {
-        "training.epochs",
-        "training.patience",
-        "runtime.device",
-        "runtime.threads",
-        "runtime.block",
-        "runtime.check_memory",
-        "runtime.save_every",
-    }
-)
+CHANGEABLE = {
+    *("training.epochs", "training.patience", "runtime.device", "runtime.threads"),
+    *("runtime.block", "runtime.check_memory", "runtime.save_every"),
+}
 
 
 def assemble(
@@ -63,15 +56,8 @@ def assemble(
 
 
 def overridden(config: Config, overrides: Iterable[str], given: Iterable[str] = ()) -> Config:
-    """``overrides`` applied; what is ``given`` already they may say again, but not otherwise.
-
-    Args:
-        config: what the overrides change.
-        overrides: ``table.option=value`` strings.
-        given: options that ``config`` has from flags.
-
-    Raises:
-        ConfigError: names an option that is said twice, and what is said of it.
+    """``overrides``, ``table.option=value`` strings, applied; ConfigError, which names the option,
+    where they say otherwise what is ``given`` by flags.
     """
     said = set(given)
     for override in overrides:

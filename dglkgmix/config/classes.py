@@ -72,11 +72,7 @@ def trusting(value: bool) -> Iterator[None]:
 
 
 def find(kind: str, name: str) -> Any:
-    """The class called ``name``; of the user's, one that :func:`admit` has seen.
-
-    Raises:
-        ConfigError: there is no such class.
-    """
+    """The class called ``name``, if of the user's seen by :func:`admit`; ConfigError for none."""
     if name in NAMES[kind]:
         return _imported(NAMES[kind][name])
     if name in _named:
@@ -137,11 +133,7 @@ def title(kind: str, name: str) -> str:
 
 
 def options_of(kind: str, name: str) -> dict[str, Option]:
-    """The options that a class of the user's declares in its ``Options``; none for the package's.
-
-    Raises:
-        ConfigError: as :func:`find`.
-    """
+    """The options that a class of the user's declares in its ``Options``; none of the package's."""
     return _own_options(kind, find(kind, name)) if ":" in name else {}
 
 
@@ -262,11 +254,7 @@ def _check_strategy(found: Any, at: str) -> set[str]:
 
 
 def import_named(path: str, *, trust: bool = True, at: str = "") -> Any:
-    """What ``module:name`` stands for; the current directory is searched last.
-
-    Raises:
-        ConfigError: it cannot be imported, or may not be.
-    """
+    """What ``module:name`` stands for, the current directory searched last, else ConfigError."""
     if path in _named:
         return _named[path]
     module, _, name = path.partition(":")
