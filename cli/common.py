@@ -80,10 +80,6 @@ def load_source(source: str | Path, **reading: Any) -> KnowledgeGraph:
     return load(source, options=ReadOptions(**given), progress=DownloadBar(), **split)
 
 
-def _trust(context: click.Context, parameter: click.Parameter, value: bool) -> None:
-    context.with_resource(trusting(value))
-
-
 def _compute(context: click.Context, parameter: click.Parameter, value: tuple[str, ...]) -> None:
     if value:
         from dglkgmix.evaluation.metrics import further, metric_named
@@ -101,7 +97,7 @@ trust_option = click.option(
     is_flag=True,
     expose_value=False,
     is_eager=True,
-    callback=_trust,
+    callback=lambda context, _, value: context.with_resource(trusting(value)),
     help="Import the classes outside of dglkgmix that a run names.",
 )
 metric_option = click.option(

@@ -28,14 +28,10 @@ def assemble(
 ) -> Config:
     """``base`` with ``options`` (``table.option`` → value, None where not given) and overrides.
 
-    Args:
-        base: the defaults, a recipe or a configuration file.
-        options: what flags say.
-        overrides: ``table.option=value`` strings; they say more than ``options``, nothing else.
-        cap: ``training.epochs`` among ``options`` caps the first stage as well, as ``--epochs``
-            does.
-        strict: refuse options and overrides that the whole does not read, and call ``options``
-            by their flags.
+    Overrides, ``table.option=value`` strings, say more than ``options``, nothing else. With
+    ``cap``, ``training.epochs`` among ``options`` caps the first stage as well, as ``--epochs``
+    does. ``strict`` refuses options and overrides that the whole does not read, and calls
+    ``options`` by their flags.
 
     Raises:
         ConfigError: names the option; so where it is given twice, and differently.

@@ -81,13 +81,10 @@ def find(kind: str, name: str) -> Any:
 
 
 def admit(kind: str, value: Any, *, trust: bool = True, where: str = "") -> str:
-    """The name of the class that ``value`` is or names, imported where that is allowed.
+    """The name of the class that ``value`` is or names, in the package or as ``module:Class``.
 
-    Args:
-        kind: "decoder", "encoder" or "strategy".
-        value: a name of the package's, ``module:Class`` or a class.
-        trust: whether a module may be imported that this process has not imported yet.
-        where: begins the message.
+    ``kind`` is "decoder", "encoder" or "strategy". ``trust`` lets a module be imported that this
+    process has not imported yet.
 
     Raises:
         ConfigError: an unknown name, a class of another kind, or one that cannot be imported.

@@ -17,14 +17,7 @@ if TYPE_CHECKING:
 
 # Degrees that span orders of magnitude.
 WIDE = (1, 3, 10, 30, 100, 300, 1000)
-DEGREES = {
-    "head-in": "head_in",
-    "head-out": "head_out",
-    "tail-in": "tail_in",
-    "tail-out": "tail_out",
-    "other-relation": "other_relation",
-}
-KINDS = ("relation", "relation-class", *DEGREES, "joint", "macro", "ties")
+DEGREES = ("head-in", "head-out", "tail-in", "tail-out", "other-relation")
 
 
 def account(
@@ -77,7 +70,7 @@ def details(table: RankTable, kg: KnowledgeGraph, kind: str) -> dict[str, Any]:
         ``mrr`` and ``queries`` as lists of rows.
     """
     if kind in DEGREES:
-        return metrics.by_degree(table, DEGREES[kind], DegreeBins(WIDE))
+        return metrics.by_degree(table, kind.replace("-", "_"), DegreeBins(WIDE))
     if kind == "joint":
         # The paper's Figure 2 c: its bins of the tail-relation degree, finer ones of the other.
         return metrics.joint(table, DegreeBins(), DegreeBins(WIDE))

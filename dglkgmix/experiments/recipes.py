@@ -31,12 +31,17 @@ class Recipe:
     expected: float | None = None
     expected_from: str | None = None
 
+    @property
+    def model(self) -> str:
+        """The decoder, with the encoder in front where there is one: ``rgcn+distmult``."""
+        return model_name(self.config.model.encoder, self.config.model.decoder)
+
     def row(self) -> dict[str, Any]:
         """The keys of ``dglkgmix recipes --json``."""
         return {
             "name": self.name,
             "data": self.config.data.source,
-            "model": model_name(self.config.model.encoder, self.config.model.decoder),
+            "model": self.model,
             "strategy": self.config.strategy.name,
             "regime": self.config.training.regime,
             "expected": self.expected,

@@ -79,6 +79,11 @@ class ReadOptions:
                     "with _ for columns to ignore, or three names from the header"
                 )
 
+    @property
+    def changes_names(self) -> bool:
+        """Whether names are changed in reading."""
+        return self.strip or self.normalize is not None
+
     def name(self, name: str) -> str:
         """A name as it is read: normalised and stripped where the options say so."""
         if self.normalize is not None:

@@ -67,8 +67,7 @@ def read_triples(path: str | Path, *, options: ReadOptions | None = None) -> Tri
     except (OSError, EOFError, zlib.error, lzma.LZMAError, pa.ArrowException) as error:
         reason = getattr(error, "strerror", None) or error
         raise DataError(f"{path}: cannot be read: {reason}") from None
-    renamed = options.strip or options.normalize is not None
-    return table.renamed(options.name, str(path)) if renamed else table
+    return table.renamed(options.name, str(path)) if options.changes_names else table
 
 
 def _read(stream: BinaryIO, path: Path, options: ReadOptions) -> TripleTable:

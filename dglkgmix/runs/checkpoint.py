@@ -155,11 +155,9 @@ def _restore(value: Any, tensors: dict[str, Tensor]) -> Any:
 
 
 class StateFile:
-    """Reads and writes ``last/state.safetensors`` of a run folder.
+    """Reads and writes ``last/state.safetensors`` of a run folder, ``every`` so many epochs.
 
-    Args:
-        every: epochs between states, or "auto": as often as keeps writing below a twentieth of
-            the time.
+    With "auto", as often as keeps writing below a twentieth of the time.
     """
 
     def __init__(self, folder: RunFolder, every: int | str) -> None:
