@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 # Degrees that span orders of magnitude.
 WIDE = (1, 3, 10, 30, 100, 300, 1000)
 DEGREES = ("head-in", "head-out", "tail-in", "tail-out", "other-relation")
+KINDS = ("relation", "relation-class", *DEGREES, "joint", "macro", "ties")
 
 
 def account(
