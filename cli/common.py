@@ -70,12 +70,7 @@ class DownloadBar:
 
 
 def load_source(source: str | Path, **reading: Any) -> KnowledgeGraph:
-    """The graph of a catalog name, a folder or a file, read as ``source_options`` say.
-
-    Args:
-        source: the command's SOURCE.
-        **reading: options of ``[data]`` by flag or name; None leaves the default in force.
-    """
+    """The graph of a command's SOURCE; options of ``[data]`` by flag or name, None if not given."""
     from dglkgmix.kg.options import ReadOptions
     from dglkgmix.kg.sources import load
 
@@ -83,10 +78,6 @@ def load_source(source: str | Path, **reading: Any) -> KnowledgeGraph:
     given = {names.get(key, key): value for key, value in reading.items() if value is not None}
     split = {name: given.pop(name) for name in SPLITTING if name in given}
     return load(source, options=ReadOptions(**given), progress=DownloadBar(), **split)
-
-
-def _trust(context: click.Context, parameter: click.Parameter, value: bool) -> None:
-    context.with_resource(trusting(value))
 
 
 def _compute(context: click.Context, parameter: click.Parameter, value: tuple[str, ...]) -> None:
@@ -106,7 +97,7 @@ trust_option = click.option(
     is_flag=True,
     expose_value=False,
     is_eager=True,
-    callback=_trust,
+    callback=lambda context, _, value: context.with_resource(trusting(value)),
     help="Import the classes outside of dglkgmix that a run names.",
 )
 metric_option = click.option(
@@ -142,10 +133,7 @@ def candidate_options(command: Callable[..., T]) -> Callable[..., T]:
 
 
 def open_run(path: Path, candidates: str | None = None, types: Path | None = None) -> Run:
-    """The run in a folder; a line on standard error tells of one that has not finished.
-
-    ``candidates`` and ``types`` are what ``candidate_options`` gave.
-    """
+    """The run in a folder, with what ``candidate_options`` gave; warns of one not finished."""
     from dglkgmix.runs.run import Run
 
     run = Run.open(path)
@@ -186,10 +174,8 @@ def emit_json(value: object) -> None:
     from dglkgmix.plain import plain_values
 
     encoding = (getattr(sys.stdout, "encoding", None) or "utf-8").lower().replace("-", "")
-    text = json.dumps(
-        plain_values(value), indent=2, ensure_ascii=encoding != "utf8", allow_nan=False
-    )
-    click.echo(text)
+    ascii_only = encoding != "utf8"
+    click.echo(json.dumps(plain_values(value), indent=2, ensure_ascii=ascii_only, allow_nan=False))
 
 
 def printable(text: str) -> str:
@@ -197,10 +183,7 @@ def printable(text: str) -> str:
 
     Line ends stay, and so do all letters of all scripts with the joiners that some of them need.
     """
-    text = readable(text)
-    if text.isprintable():
-        return text
-    return "".join(_shown(character) for character in text)
+    return "".join(map(_shown, readable(text)))
 
 
 def one_line(name: str) -> str:

@@ -70,10 +70,9 @@ def info(source: str, as_json: bool, **reading: Any) -> None:
     kg = common.load_source(source, **reading)
     summary, relations = kg.summary(), relation_rows(kg)
     alike = {"entities": kg.entities.alike(), "relations": kg.relations.alike()}
-    pairs = inverse_pairs(kg)
-    inverses = [
+    inverses: list[dict[str, Any]] = [
         {"relation": kg.relations[p.relation], "inverse": kg.relations[p.inverse], "share": p.share}
-        for p in pairs
+        for p in inverse_pairs(kg)
     ]
     if as_json:
         shown = {kind: groups[:_EXAMPLES] for kind, groups in alike.items()}
@@ -85,17 +84,12 @@ def info(source: str, as_json: bool, **reading: Any) -> None:
         for labels in (_SIZES, _WARNINGS)
     ]
     parts = [common.printable(source), *counts, *_alike_lines(alike), _relation_table(relations)]
-    if pairs:
-        head = ["relation", "inverse", "triples with their reverse"]
-        rows = [
-            [
-                common.printable(kg.relations[p.relation]),
-                common.printable(kg.relations[p.inverse]),
-                f"{p.share:.0%}",
-            ]
-            for p in pairs
-        ]
-        parts.append(aligned([head, *rows], right={2}))
+    if inverses:
+        rows = [["relation", "inverse", "triples with their reverse"]]
+        for pair in inverses:
+            names = [common.printable(pair[key]) for key in ("relation", "inverse")]
+            rows.append([*names, f"{pair['share']:.0%}"])
+        parts.append(aligned(rows, right={2}))
     click.echo("\n\n".join(parts))
 
 
@@ -156,18 +150,10 @@ def _alike_lines(alike: Mapping[str, list[list[str]]]) -> Iterator[str]:
 
     for kind, groups in alike.items():
         if groups:
-            lines = [
-                "  " + common.printable(", ".join(shown_apart(group)))
-                for group in groups[:_EXAMPLES]
-            ]
-            further = ["  …"] if len(groups) > _EXAMPLES else []
-            yield "\n".join(
-                [
-                    f"Similar names of {kind} (--strip --normalize nfc joins all but case)",
-                    *lines,
-                    *further,
-                ]
-            )
+            title = f"Similar names of {kind} (--strip --normalize nfc joins all but case)"
+            shown = (common.printable(", ".join(shown_apart(g))) for g in groups[:_EXAMPLES])
+            further = ["…"] if len(groups) > _EXAMPLES else []
+            yield "\n  ".join([title, *shown, *further])
 
 
 def _relation_table(rows: list[dict[str, Any]]) -> str:

@@ -30,10 +30,7 @@ if TYPE_CHECKING:
 )
 @common.bins_option
 @click.option(
-    "--plot",
-    type=OUT_FILE,
-    metavar="FILE",
-    help="Write the figure as .png, .svg or .pdf.",
+    "--plot", type=OUT_FILE, metavar="FILE", help="Write the figure as .png, .svg or .pdf."
 )
 @overwrite_option("an existing figure")
 @common.source_options

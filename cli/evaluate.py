@@ -80,27 +80,23 @@ def evaluate(run: Path | None, *, as_json: bool, **options: Any) -> None:
     from dglkgmix.kg.degrees import DegreeBins
 
     bins = DegreeBins.parse(options["bins"])
-    check_new(
-        options["write_ranks"],
-        "--write-ranks",
-        overwrite=options["overwrite"],
-        endings=(".parquet",),
-    )
+    out, overwrite = options["write_ranks"], options["overwrite"]
+    check_new(out, "--write-ranks", overwrite=overwrite, endings=(".parquet",))
     subject = find_subject(run, options)
     common.warn_of_mirrors(subject.kg)
     calibration = subject.calibration(bins, options["false_triples"], options["fit_false_triples"])
     answers = subject.answers()
-    found = account(
-        subject.table,
-        bins,
-        calibration,
-        None if answers is None else answers.account(bins),
-        subject.new,
-    )
+    shortlist = None if answers is None else answers.account(bins)
+    found = account(subject.table, bins, calibration, shortlist, subject.new)
     classified = subject.classification(options["false_triples"], options["fit_false_triples"])
     if classified is not None:
         found["classification"] = classified
-    _warn_of_missed(found["candidates"], found["overall"]["queries"])
+    if missed := found["candidates"]["missed"]:
+        queries, share = found["overall"]["queries"], 100 * found["candidates"]["share"]
+        common.warn(
+            f"{missed:,} of {queries:,} answers ({share:.1f} %) are no candidates "
+            f"({found['candidates']['rule']}): their rank is the last one of all entities"
+        )
     groups: dict[str, Any] = {}
     for kind in options["by"]:
         if kind != "shortlist":
@@ -112,9 +108,9 @@ def evaluate(run: Path | None, *, as_json: bool, **options: Any) -> None:
             )
         else:
             groups[kind] = answers.by_relation(subject.kg)
-    if options["write_ranks"] is not None:
-        write_atomic(options["write_ranks"], subject.table.to_bytes())
-        click.echo(common.printable(f"Ranks: {options['write_ranks']}"), err=True)
+    if out is not None:
+        write_atomic(out, subject.table.to_bytes())
+        click.echo(common.printable(f"Ranks: {out}"), err=True)
     if as_json:
         common.emit_json(found | ({"by": groups} if groups else {}))
         return
@@ -127,14 +123,3 @@ def evaluate(run: Path | None, *, as_json: bool, **options: Any) -> None:
     asked = scorer, subject.kg, subject.split, options["block"]
     popular = rank_split(*asked, candidates=subject.candidates)
     click.echo(page(subject, found, bins, groups, by_bin(popular, bins)))
-
-
-def _warn_of_missed(candidates: dict[str, Any], queries: int) -> None:
-    if candidates["missed"]:
-        share = (
-            f"{candidates['missed']:,} of {queries:,} answers ({100 * candidates['share']:.1f} %)"
-        )
-        common.warn(
-            f"{share} are no candidates ({candidates['rule']}): "
-            "their rank is the last one of all entities"
-        )

@@ -101,13 +101,10 @@ def bin_labels(bins: DegreeBins) -> list[str]:
 
 def _listed(groups: Mapping[str, Mapping[str, Any]]) -> str:
     heading = ["", "answers", "probability", "true", "true at 1", "at 1-3", "ECE", "Brier", "base"]
-    keys = ("probability", "precision@10", "precision@1", "precision@3", "ece")
+    precisions = ("precision@10", "precision@1", "precision@3")
+    keys = ("probability", *precisions, "ece", "brier", "brier_base")
     rows = [
-        [
-            one_line(name),
-            f"{part['answers']:,}",
-            *(number(part[key]) for key in (*keys, "brier", "brier_base")),
-        ]
+        [one_line(name), f"{part['answers']:,}", *(number(part[key]) for key in keys)]
         for name, part in groups.items()
     ]
     return aligned([heading, *rows])

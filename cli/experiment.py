@@ -101,14 +101,10 @@ def _dry_run(plan: Plan, jobs: int, *, as_json: bool, say: Callable[[str], None]
     from dglkgmix.experiments.plan import describe
 
     rows: list[dict[str, Any]] = []
-    for found in estimate(plan, load_graph, plan.trainings, say):
+    for found in estimate(plan.trainings, load_graph, say):
         cells = [describe(c.axes, c.seed) for c in plan.cells if c.training == found.name]
-        row: dict[str, Any] = {
-            "training": found.name,
-            "steps": found.steps,
-            "seconds": found.seconds,
-        }
-        rows.append(row | {"cells": cells})
+        own = {"training": found.name, "steps": found.steps, "seconds": found.seconds}
+        rows.append(own | {"cells": cells})
     seconds = sum(row["seconds"] for row in rows)
     if as_json:
         emit_json({"trainings": rows, "seconds": seconds, "jobs": jobs})

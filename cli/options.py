@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
-from functools import partial
 from typing import Any, TypeVar
 
 import click
@@ -52,8 +51,7 @@ def _flag(option: Option) -> Any:
     text = f"{option.help}{_default(option)}"
     if option.key in _PARSED:
         metavar, parse = _PARSED[option.key]
-        callback = partial(_given, parse)
-        return click.option(flag, callback=callback, metavar=metavar, help=text)
+        return click.option(flag, type=parse, metavar=metavar, help=text)
     if option.types == (bool,):
         both = flag if option.default is False else f"{flag}/--no-{flag[2:]}"
         return click.option(both, is_flag=True, default=None, help=text)
@@ -81,12 +79,6 @@ def _default(option: Option) -> str:
     if isinstance(shown, tuple):
         shown = ",".join(map(str, shown))
     return f" [default: {shown:g}]" if isinstance(shown, float) else f" [default: {shown}]"
-
-
-def _given(
-    parse: Callable[[str], Any], context: click.Context, option: click.Parameter, value: str | None
-) -> Any:
-    return None if value is None else parse(value)
 
 
 def _columns(value: str) -> tuple[str, ...]:

@@ -69,18 +69,12 @@ def check_text(path: Path, option: str) -> None:
 def check_new(
     path: Path | None, option: str, *, overwrite: bool, endings: tuple[str, ...] = ()
 ) -> None:
-    """Refuse to replace a file that is not to be replaced.
-
-    Args:
-        path: where a command is going to write; None where it was not asked to.
-        option: the option that names it.
-        overwrite: whether an existing file may be replaced.
-        endings: those that say what is written, in lower case; none where any will do.
+    """Refuse to replace a file that is not to be replaced: ``option`` names it, None for no file.
 
     Raises:
-        ConfigError: the name has another ending, the file exists and ``overwrite`` is not set, it
-            is part of a run, its folder does not exist, or ``--overwrite`` is given without
-            anything to write.
+        ConfigError: the name has none of the ``endings``, if there are any; the file exists and
+            ``overwrite`` is not set; it is part of a run; its folder does not exist; or
+            ``--overwrite`` is given without anything to write.
     """
     if path is None:
         if overwrite:

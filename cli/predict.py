@@ -13,15 +13,17 @@ from dglkgmix.cli import common
 from dglkgmix.cli.columns import aligned, number
 from dglkgmix.cli.outputs import IN, IN_FILE, OUT_FILE, check_new, overwrite_option
 from dglkgmix.cli.predict_facts import given_facts, relation_facts
-from dglkgmix.cli.why_page import why_page
 from dglkgmix.errors import ConfigError, DataError, UnknownNameError
 
 if TYPE_CHECKING:
     from dglkgmix.kg.options import ReadOptions
-    from dglkgmix.prediction.answers import Prediction, Predictor, Query
+    from dglkgmix.prediction.answers import Answer, Prediction, Predictor, Query
     from dglkgmix.prediction.facts import Triple
+    from dglkgmix.prediction.why import Why
 
 Asked = TypeVar("Asked", "Query", "Triple")
+# Answers that --why explains in a terminal.
+EXPLAINED = 3
 
 
 @click.command(
@@ -94,17 +96,17 @@ def predict(run: Path, **options: Any) -> None:
     from dglkgmix.prediction.answers import Query
     from dglkgmix.prediction.facts import Triple
 
-    out, as_json = options["out"], options["as_json"]
+    out, queries, as_json = options["out"], options["queries"], options["as_json"]
     if as_json and out is not None:
         raise ConfigError("--json prints answers and --out writes them to a file: choose one")
-    if options["queries"] is None or not _same(out, options["queries"]):
+    if queries is None or not _same(out, queries):
         check_new(out, "--out", overwrite=options["overwrite"])
     options["bins"] = DegreeBins.parse(options["bins"])
     roles = ("head", "relation", "tail")
     given = {role: options[role] for role in roles if options[role] is not None}
     whole = options["every"] or list(given) == ["relation"]
     _check(options, given, whole=whole)
-    if options["queries"] is not None:
+    if queries is not None:
         _many(run, options)
         return
     query = None if whole else _asked(given, options)
@@ -270,11 +272,6 @@ def _write(out: Path, predictions: list[Prediction], numbers: list[int]) -> None
     )
 
 
-_RISING = (
-    "  answers are in the order of their scores; --sort probability uses degrees and known answers"
-)
-
-
 def _page(prediction: Prediction) -> str:
     from dglkgmix.kg.degrees import readable
 
@@ -285,19 +282,10 @@ def _page(prediction: Prediction) -> str:
         return f"{title}\n\n  no answers left"
     rows = [["", query.asked, "score", "probability", "degree", "bin", ""]]
     for place, answer in enumerate(prediction.answers, start=1):
-        chance = number(answer.probability)
         remarks = ["known"] * answer.known + ["untrained"] * (not answer.trained)
-        rows.append(
-            [
-                str(place),
-                common.one_line(answer.name),
-                f"{answer.score:.4f}",
-                chance,
-                f"{answer.degree:,}",
-                readable(answer.bin),
-                ", ".join(remarks),
-            ]
-        )
+        figures = [f"{answer.score:.4f}", number(answer.probability), f"{answer.degree:,}"]
+        named = [str(place), common.one_line(answer.name)]
+        rows.append([*named, *figures, readable(answer.bin), ", ".join(remarks)])
     note = ""
     chances = [a.probability for a in prediction.answers if a.probability is not None]
     if chances:
@@ -307,6 +295,42 @@ def _page(prediction: Prediction) -> str:
             note += ", if the query lacks an answer;\n"
             note += f"  of the relation's queries with a known answer {share} do"
     if any(a < b for a, b in pairwise(chances)):
-        note += f"\n{_RISING}"
+        note += "\n  answers are in the order of their scores; --sort probability uses degrees and"
+        note += " known answers"
     why = f"\n\n{why_page(prediction)}" if prediction.answers[0].why is not None else ""
     return f"{title}\n\n{aligned(rows, right=(0, 2, 3, 4))}{note}{why}"
+
+
+def why_page(prediction: Prediction) -> str:
+    """A few lines for each of the first answers."""
+    query = prediction.query
+    given = query.given["tail" if query.asked == "head" else "head"]
+    blocks = [
+        _why_block(place, answer, answer.why, given)
+        for place, answer in enumerate(prediction.answers[:EXPLAINED], start=1)
+        if answer.why is not None
+    ]
+    title = (
+        "  training facts and neighbours of the first answers, the nearest of each;\n"
+        "  an answer's own fact is counted in brackets, but not listed"
+    )
+    return "\n\n".join([title, *blocks])
+
+
+def _why_block(place: int, answer: Answer, why: Why, given: str) -> str:
+    listed = {
+        f"same relation and answer ({answer.degree:,})": map(_text, why.same_answer),
+        f"of {common.one_line(given)} ({why.given_degree:,})": map(_text, why.of_given),
+        "shortest paths": (" + ".join(map(_text, path)) for path in why.paths),
+        "nearest by vector": (
+            f"{common.one_line(n.name)} {n.cosine:.2f} (degree {n.degree:,}"
+            f"{', reciprocal' if n.reciprocal else ''})"
+            for n in why.nearest
+        ),
+    }
+    lines = [f"     {title}: {'; '.join(parts) or 'none'}" for title, parts in listed.items()]
+    return "\n".join([f"  {place}  {common.one_line(answer.name)}", *lines])
+
+
+def _text(fact: Triple) -> str:
+    return " · ".join(map(common.one_line, (fact.head, fact.relation, fact.tail)))

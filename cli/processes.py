@@ -21,11 +21,7 @@ GRACE = 5.0
 
 
 def are_to_be_started(count: int | None) -> bool:
-    """Whether this process is to start the others, and is none of them.
-
-    Raises:
-        ConfigError: fewer than one.
-    """
+    """Whether this process is to start the others, and is none of them; ConfigError below 1."""
     if count is not None and count < 1:
         raise ConfigError(f"--processes must be 1 or more, got {count}")
     return count is not None and count > 1 and "WORLD_SIZE" not in os.environ

@@ -12,12 +12,7 @@ from dglkgmix.cli.outputs import IN, OUT_FILE, check_new, overwrite_option
 
 @click.command(epilog="Example: dglkgmix report runs/standard runs/mixup --out page.html")
 @click.argument("runs", nargs=-1, required=True, type=IN)
-@click.option(
-    "--out",
-    required=True,
-    type=OUT_FILE,
-    help="HTML file to write.",
-)
+@click.option("--out", required=True, type=OUT_FILE, help="HTML file to write.")
 @click.option("--split", type=click.Choice(["test", "valid"]), default="test", help="What to rank.")
 @common.bins_option
 @common.candidate_options

@@ -31,12 +31,10 @@ class Subject:
     """Ranks of one split, and the model behind them where there is one.
 
     Attributes:
-        title: what people call it.
-        kg, split, reading, candidates: what is ranked, and how names of files are read.
+        reading: how names of files are read.
         ranks: of a split, by name.
         scorer: the model; None where there are ranks alone.
-        platt: the scaling as stored, or None where there is nothing to fit it on.
-        listed: the probability of ranked answers, likewise.
+        platt, listed: scaling and probability of ranked answers; None with nothing to fit them on.
         sigmoid_is_probability: whether the plain σ(score) can be read as one.
         new: entities that the run which it started from does not know.
     """
@@ -63,10 +61,7 @@ class Subject:
     ) -> Options | None:
         """The ``calibration`` of an account; None where there is no model or nothing to fit.
 
-        Args:
-            bins: degree bins.
-            false: file of false triples to assess with, in place of sampled ones.
-            fit_false: file of false triples to fit the scaling with.
+        Files of false triples to assess and to fit with take the place of sampled ones.
         """
         from dglkgmix.evaluation.calibration import assess_calibration, fit_calibration
 
@@ -160,8 +155,7 @@ def _foreign(path: Path, options: Options) -> Subject:
 
     unused = ("false_triples", "fit_false_triples", "block")
     _refuse(options, "--ranks, whose model is not at hand", unused)
-    kg, reading = _data(options, "--ranks")
-    candidates = _candidates(options, kg, reading)
+    kg, reading, candidates = _data(options, "--ranks")
     ranks = partial(read_ranks, path, kg, options=reading, candidates=candidates)
     return Subject(str(path), kg, options["split"], reading, candidates, ranks)
 
@@ -171,8 +165,7 @@ def _baseline(options: Options) -> Subject:
     from dglkgmix.evaluation.list_probability import fit_on_validation
     from dglkgmix.evaluation.popularity import PopularityScorer
 
-    kg, reading = _data(options, "--baseline")
-    candidates = _candidates(options, kg, reading)
+    kg, reading, candidates = _data(options, "--baseline")
     scorer = PopularityScorer(kg)
     ranks = _ranker(scorer, kg, options, candidates)
     title = f"{options['baseline']} on {options['data']}"
@@ -197,20 +190,16 @@ def _ranker(
     return lambda split: rank_split(scorer, kg, split, options["block"], candidates=candidates)
 
 
-def _data(options: Options, option: str) -> tuple[KnowledgeGraph, ReadOptions]:
+def _data(options: Options, option: str) -> tuple[KnowledgeGraph, ReadOptions, Candidates]:
+    from dglkgmix.evaluation.candidates import Candidates, read_types
     from dglkgmix.kg.options import ReadOptions
 
     if options["data"] is None:
         raise ConfigError(f"{option} needs --data SOURCE: the graph whose triples are ranked")
     kg = load_source(options["data"], **{name: options[name] for name in READING})
-    return kg, ReadOptions(strip=bool(options["strip"]), normalize=options["normalize"])
-
-
-def _candidates(options: Options, kg: KnowledgeGraph, reading: ReadOptions) -> Candidates:
-    from dglkgmix.evaluation.candidates import Candidates, read_types
-
+    reading = ReadOptions(strip=bool(options["strip"]), normalize=options["normalize"])
     types = None if options["types"] is None else read_types(options["types"], kg, reading)
-    return Candidates.of(kg, options["candidates"], types)
+    return kg, reading, Candidates.of(kg, options["candidates"], types)
 
 
 def _refuse(options: Options, subject: str, names: tuple[str, ...]) -> None:

@@ -27,10 +27,8 @@ def wait_asleep() -> None:
 def use_free_cores(load: Path = Path("/proc/loadavg")) -> None:
     """Fewer threads where other processes compute, told in a line on standard error.
 
-    Nothing is changed where OMP_NUM_THREADS is set or PyTorch has loaded.
-
-    Args:
-        load: where Linux tells how many threads run or wait for a core, this one among them.
+    Nothing is changed where OMP_NUM_THREADS is set or PyTorch has loaded. ``load`` is where Linux
+    tells how many threads run or wait for a core, this one among them.
     """
     if _THREADS in os.environ or "torch" in sys.modules:
         return

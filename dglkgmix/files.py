@@ -16,17 +16,9 @@ import shlex
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path, PurePosixPath
-from types import TracebackType
 from typing import BinaryIO
 
-from dglkgmix.atomic import (
-    TEMPORARY,
-    Content,
-    replacing,
-    storage_errors,
-    sync,
-    write_atomic,
-)
+from dglkgmix.atomic import TEMPORARY, Content, replacing, storage_errors, sync, write_atomic
 from dglkgmix.errors import OVERWRITE, CheckpointError
 from dglkgmix.paths import path_of
 
@@ -51,12 +43,10 @@ class RunFolder:
     def create(
         cls, path: str | Path, *, overwrite: bool = False, names: Iterable[str] = ()
     ) -> RunFolder:
-        """An empty run folder, locked.
+        """An empty run folder, locked; made where it does not exist.
 
-        Args:
-            path: the folder; made where it does not exist.
-            overwrite: an existing run folder is emptied of its own files; foreign ones stay.
-            names: files that will be written: a foreign file of such a name is refused now.
+        With ``overwrite`` an existing run folder is emptied of its own files; foreign ones stay.
+        ``names`` will be written: a foreign file of such a name is refused now.
 
         Raises:
             CheckpointError: the folder holds something and ``overwrite`` is not set, is in use, is
@@ -82,11 +72,7 @@ class RunFolder:
 
     @classmethod
     def open(cls, path: str | Path) -> RunFolder:
-        """An existing run folder, for reading.
-
-        Raises:
-            CheckpointError: there is none, or its manifest is missing or damaged.
-        """
+        """An existing run folder, for reading; CheckpointError without an undamaged manifest."""
         path = path_of(path)
         return cls(path, read_manifest(path), None)
 
@@ -119,20 +105,12 @@ class RunFolder:
         return ABSENT not in states or (name in self._files and self._file(name).exists())
 
     def read(self, name: str) -> bytes:
-        """The file's content, checked against its digest.
-
-        Raises:
-            CheckpointError: names the file that is not part of the run, missing, or changed.
-        """
+        """The file's content; CheckpointError if it is no part of the run, missing or changed."""
         with self._opened(name) as file:
             return file.read()
 
     def checked(self, name: str) -> Path:
-        """The path of a file, whose content was checked piece by piece.
-
-        Raises:
-            CheckpointError: as :meth:`read`.
-        """
+        """The path of a file, whose content was checked piece by piece; raises as :meth:`read`."""
         self._opened(name).close()
         return self.path / name
 
@@ -159,12 +137,7 @@ class RunFolder:
         self._commit({name: (state,)})
 
     def remove(self, name: str) -> None:
-        """Removes a file of the run; one that is not there is none to remove.
-
-        Raises:
-            CheckpointError: the folder was opened for reading.
-            StorageError: the file cannot be removed.
-        """
+        """Removes a file of the run, if it is there; raises as :meth:`write`."""
         self._check_writable()
         self._remove([check_name(name)])
 
@@ -177,12 +150,7 @@ class RunFolder:
     def __enter__(self) -> RunFolder:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     def __repr__(self) -> str:
@@ -281,11 +249,7 @@ class RunFolder:
 
 
 def check_name(name: str) -> str:
-    """``name`` itself, where it is a path inside a run folder and none of the folder's own files.
-
-    Raises:
-        CheckpointError: it is absolute, empty, climbs out or is reserved.
-    """
+    """``name``; CheckpointError if it is absolute, empty, reserved, or climbs out of the folder."""
     inside = all(part not in ("", ".", "..") for part in name.split("/")) and "\0" not in name
     if not inside or name in (MANIFEST, LOCK):
         raise CheckpointError(f"{name!r} cannot be the name of a file in a run folder")
@@ -305,11 +269,7 @@ def manifest_bytes(files: Mapping[str, States]) -> bytes:
 
 
 def read_manifest(path: Path) -> dict[str, States]:
-    """The states of a run folder's files, if its manifest is to the byte as it was written.
-
-    Raises:
-        CheckpointError: no folder, or no such manifest in it.
-    """
+    """The states of a run folder's files; CheckpointError unless its manifest is as written."""
     if not path.is_dir():
         what = "a file, not a run folder" if path.exists() else "no such run folder"
         raise CheckpointError(f"{path}: {what}")

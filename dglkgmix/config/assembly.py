@@ -12,17 +12,10 @@ from dglkgmix.config.toml import apply_overrides, differences, set_option
 from dglkgmix.errors import OVERWRITE, ConfigError
 
 # What a resumed run may change: how long and where it runs, never what it computes.
-CHANGEABLE = frozenset(
-    {
-        "training.epochs",
-        "training.patience",
-        "runtime.device",
-        "runtime.threads",
-        "runtime.block",
-        "runtime.check_memory",
-        "runtime.save_every",
-    }
-)
+CHANGEABLE = {
+    *("training.epochs", "training.patience", "runtime.device", "runtime.threads"),
+    *("runtime.block", "runtime.check_memory", "runtime.save_every"),
+}
 
 
 def assemble(
@@ -35,14 +28,10 @@ def assemble(
 ) -> Config:
     """``base`` with ``options`` (``table.option`` → value, None where not given) and overrides.
 
-    Args:
-        base: the defaults, a recipe or a configuration file.
-        options: what flags say.
-        overrides: ``table.option=value`` strings; they say more than ``options``, nothing else.
-        cap: ``training.epochs`` among ``options`` caps the first stage as well, as ``--epochs``
-            does.
-        strict: refuse options and overrides that the whole does not read, and call ``options``
-            by their flags.
+    Overrides, ``table.option=value`` strings, say more than ``options``, nothing else. With
+    ``cap``, ``training.epochs`` among ``options`` caps the first stage as well, as ``--epochs``
+    does. ``strict`` refuses options and overrides that the whole does not read, and calls
+    ``options`` by their flags.
 
     Raises:
         ConfigError: names the option; so where it is given twice, and differently.
@@ -63,15 +52,8 @@ def assemble(
 
 
 def overridden(config: Config, overrides: Iterable[str], given: Iterable[str] = ()) -> Config:
-    """``overrides`` applied; what is ``given`` already they may say again, but not otherwise.
-
-    Args:
-        config: what the overrides change.
-        overrides: ``table.option=value`` strings.
-        given: options that ``config`` has from flags.
-
-    Raises:
-        ConfigError: names an option that is said twice, and what is said of it.
+    """``overrides``, ``table.option=value`` strings, applied; ConfigError, which names the option,
+    where they say otherwise what is ``given`` by flags.
     """
     said = set(given)
     for override in overrides:

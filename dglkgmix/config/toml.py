@@ -77,11 +77,7 @@ def merge(
 ) -> Config:
     """Replace what ``tables`` (table → option → value) names; the rest stays.
 
-    Args:
-        config: what is changed.
-        tables: the values.
-        where: begins every message; "" begins none.
-        trust: whether a class of the user's that ``tables`` names may be imported.
+    ``where`` begins every message; ``trust`` lets a class of the user's be imported.
 
     Raises:
         ConfigError: an unknown table or option, or a value of another type.

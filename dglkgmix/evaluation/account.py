@@ -17,13 +17,7 @@ if TYPE_CHECKING:
 
 # Degrees that span orders of magnitude.
 WIDE = (1, 3, 10, 30, 100, 300, 1000)
-DEGREES = {
-    "head-in": "head_in",
-    "head-out": "head_out",
-    "tail-in": "tail_in",
-    "tail-out": "tail_out",
-    "other-relation": "other_relation",
-}
+DEGREES = ("head-in", "head-out", "tail-in", "tail-out", "other-relation")
 KINDS = ("relation", "relation-class", *DEGREES, "joint", "macro", "ties")
 
 
@@ -36,12 +30,10 @@ def account(
 ) -> dict[str, Any]:
     """Everything there is to say of one model on one split, unrounded.
 
-    Args:
-        table: its ranks.
-        bins: bins of the tail-relation degree.
-        calibration: of :func:`dglkgmix.evaluation.calibration.assess_calibration`.
-        shortlist: of :meth:`dglkgmix.evaluation.list_account.ListedAnswers.account`.
-        new: entities that the run a training started from does not know.
+    ``bins`` are of the tail-relation degree, ``new`` the entities that the run a training started
+    from does not know. ``calibration`` comes from
+    :func:`dglkgmix.evaluation.calibration.assess_calibration`, ``shortlist`` from
+    :meth:`dglkgmix.evaluation.list_account.ListedAnswers.account`.
 
     Returns:
         ``overall``, ``directions.{head,tail}`` and ``bins.<name>``, each with mrr, mr, hits@1,
@@ -69,21 +61,17 @@ def account(
 def details(table: RankTable, kg: KnowledgeGraph, kind: str) -> dict[str, Any]:
     """A further grouping of a rank table: what ``dglkgmix evaluate --by`` shows.
 
-    Args:
-        table: the ranks.
-        kg: their graph.
-        kind: ``relation`` and ``relation-class`` (1-1, 1-n, n-1, n-n by direction); a degree of
-            the given entity (head) or the answer (tail) as the query sees them, or
-            ``other-relation``, its in-degree less the tail-relation degree; ``joint``,
-            tail-relation × other-relation degree; ``macro``, means over distinct queries and over
-            relations; ``ties``, the other two tie rules.
+    ``kind`` is ``relation`` or ``relation-class`` (1-1, 1-n, n-1, n-n by direction); a degree of
+    the given entity (head) or the answer (tail) as the query sees them, or ``other-relation``, its
+    in-degree less the tail-relation degree; ``joint``, tail-relation × other-relation degree;
+    ``macro``, means over distinct queries and over relations; ``ties``, the other two tie rules.
 
     Returns:
         Groups by name with their metrics; for ``joint`` the names of ``rows`` and ``columns``,
         ``mrr`` and ``queries`` as lists of rows.
     """
     if kind in DEGREES:
-        return metrics.by_degree(table, DEGREES[kind], DegreeBins(WIDE))
+        return metrics.by_degree(table, kind.replace("-", "_"), DegreeBins(WIDE))
     if kind == "joint":
         # The paper's Figure 2 c: its bins of the tail-relation degree, finer ones of the other.
         return metrics.joint(table, DegreeBins(), DegreeBins(WIDE))
@@ -97,15 +85,12 @@ def details(table: RankTable, kg: KnowledgeGraph, kind: str) -> dict[str, Any]:
 
 
 def over_seeds(accounts: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """One tree in place of several alike: every number becomes ``mean``, ``sd`` and ``seeds``.
+    """One tree in place of one :func:`account` a seed: numbers become ``mean``, ``sd``, ``seeds``.
 
     ``sd`` is the sample's, None for a single seed. Numbers that are None in any account stay None;
     a text stays where it is that of all.
-
-    ``accounts`` are of :func:`account`, one each seed.
     """
-    first = accounts[0]
-    return {key: _combine([account[key] for account in accounts]) for key in first}
+    return {key: _combine([account[key] for account in accounts]) for key in accounts[0]}
 
 
 def _combine(values: list[Any]) -> Any:

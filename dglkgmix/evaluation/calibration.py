@@ -1,7 +1,4 @@
-"""Calibration: the paper's over degree bins, and the standard kind over probability bins.
-
-The standard kind takes two steps: fit on validation, then look at any split.
-"""
+"""Calibration: the paper's over degree bins, and the standard kind over probability bins."""
 
 from __future__ import annotations
 
@@ -67,12 +64,9 @@ def reliability(scores: Array, labels: Array, platt: Platt) -> list[Point]:
 
 
 def errors(scores: Array, labels: Array, platt: Platt) -> dict[str, float | None]:
-    """Of scores read through ``platt``: ece (15 equal-mass bins), brier and log_loss.
+    """Of scores (N,) read through ``platt``: ece (15 equal-mass bins), brier and log_loss.
 
-    Args:
-        scores: (N,) scores of true and false triples; None for all three where N is 0.
-        labels: (N,) which are true.
-        platt: the scaling; ``Platt()`` is the plain sigmoid.
+    ``labels`` (N,) say which triples are true. All three are None where N is 0.
     """
     if not len(scores):
         return dict.fromkeys(("ece", "brier", "log_loss"))

@@ -62,12 +62,8 @@ class Candidates:
           entity is none where training shows it in a slot in which no answer of the relation is.
 
         A relation without training triples has all entities as candidates, and under ``typed`` an
-        entity without training triples is one of every relation.
-
-        Args:
-            kg: the graph.
-            rule: one of ``RULES``; None is the default.
-            types: the types of every entity, by id (:func:`read_types`).
+        entity without training triples is one of every relation. ``types`` are those of every
+        entity, by id (:func:`read_types`).
 
         Raises:
             ConfigError: an unknown rule, ``node-types`` without node types, or a rule and types.
@@ -184,11 +180,8 @@ def read_types(
 
 
 def _grouped(sets: Iterable[Sequence[int]], count: int) -> tuple[Tensor, Tensor]:
-    """Classes of E entities whose sets are equal, from ascending sets of 0 … ``count`` − 1.
-
-    Returns:
-        classes: (E,) long.
-        members: (C, count) bool: the set of each class.
+    """Classes (E,) of entities with equal ascending sets of 0 … ``count`` − 1, and (C, count) bool
+    the set of each class.
     """
     numbers: defaultdict[tuple[int, ...], int] = defaultdict()
     numbers.default_factory = numbers.__len__
@@ -208,11 +201,7 @@ def _sharing(kg: KnowledgeGraph, classes: Tensor, members: Tensor) -> Tensor:
 
 
 def _slots_shared(members: Tensor) -> Tensor:
-    """(2R, C) bool: classes whose every slot shares an entity with the relation's slot.
-
-    Args:
-        members: (C, 2R) bool, the slots of each class.
-    """
+    """(2R, C) bool: classes all of whose slots (C, 2R) share an entity with the relation's slot."""
     parts = torch.split(members, _BLOCK)
     together = torch.zeros(members.shape[1], members.shape[1])
     for part in parts:

@@ -1,7 +1,4 @@
-"""The probability of a ranked answer (method, Probability of a ranked answer).
-
-A logistic regression on what is seen of an answer in its list, fitted on validation queries.
-"""
+"""The probability of a ranked answer (method, Probability of a ranked answer)."""
 
 from __future__ import annotations
 
@@ -138,14 +135,10 @@ def features(lists: Shortlists) -> Array:
 
 
 def fit_list_probability(lists: Shortlists, true: Array) -> ListProbability | None:
-    """Maximum likelihood with a normal prior on standardised weights and on relations' offsets.
+    """Logistic regression with a normal prior on standardised weights and on relations' offsets.
 
-    Args:
-        lists: of the queries of a split.
-        true: (Q, K) which candidates are facts of the split.
-
-    Returns:
-        None with fewer than ``FEWEST`` true or false candidates.
+    ``true`` (Q, K) says which candidates are facts of the split. None with fewer than ``FEWEST``
+    true or false ones.
     """
     from scipy.optimize import minimize
 
@@ -223,11 +216,8 @@ def repeat_shares(kg: KnowledgeGraph, one_tail: Tensor) -> dict[int, float]:
     in validation.
 
     The lists of validation queries cannot tell it: each of these queries has a held-out answer.
-
-    Args:
-        kg: the graph.
-        one_tail: (2R,) bool, relations by which most heads have one tail. The share over all these
-            weighs in that of each as 20 queries, and so does that over all others in theirs.
+    The share over all relations of a kind, ``one_tail`` (2R,) bool or not, weighs in that of each
+    as 20 queries.
     """
     held = torch.cat([kg.valid, kg.reciprocate(kg.valid, kg.num_relations)])
     fresh = held[~kg.train_index.contains(*held.unbind(1))]
@@ -243,10 +233,7 @@ def repeat_shares(kg: KnowledgeGraph, one_tail: Tensor) -> dict[int, float]:
 
 
 def cross_fitted(lists: Shortlists, true: Array) -> Array | None:
-    """(Q, K) probabilities of each list from a fit on the queries of other folds.
-
-    None where a fold leaves too little to fit.
-    """
+    """(Q, K) probabilities of each list from a fit on other folds' queries; None if too few."""
     folds = np.arange(len(true)) % FOLDS
     found = np.full(true.shape, np.nan)
     for fold in range(FOLDS):

@@ -1,7 +1,4 @@
-"""Metrics of a rank table, grouped in any way; each group with its number of queries.
-
-They are made of queries, never of batches (method, Evaluation).
-"""
+"""Metrics of groups of a rank table's queries, never of batches (method, Evaluation)."""
 
 from __future__ import annotations
 
@@ -55,11 +52,7 @@ class Metric:
 
 def hits(k: int, *, tested: bool = False) -> Metric:
     """Hits@k: the share of ranks of at most k."""
-
-    def values(ranks: Array) -> Array:
-        return (ranks <= k).astype(float)
-
-    return Metric(f"hits@{k}", f"Hits@{k}", values, tested=tested)
+    return Metric(f"hits@{k}", f"Hits@{k}", lambda r: (r <= k).astype(float), tested=tested)
 
 
 METRICS = {
@@ -75,11 +68,7 @@ METRICS = {
 
 
 def metric_named(path: str) -> Metric:
-    """The metric that ``module:name`` stands for.
-
-    Raises:
-        ConfigError: it cannot be imported, or is not a :class:`Metric`.
-    """
+    """What ``module:name`` stands for; ConfigError if it cannot be imported, or is no metric."""
     found = import_named(path)
     if not isinstance(found, Metric):
         raise ConfigError(f"{path} is not a dglkgmix.evaluation.metrics.Metric")
@@ -88,11 +77,7 @@ def metric_named(path: str) -> Metric:
 
 @contextmanager
 def further(metrics: Iterable[Metric]) -> Iterator[None]:
-    """Within it, these metrics are computed and shown, too.
-
-    Raises:
-        ConfigError: a name that a metric has already.
-    """
+    """Within it, these are computed and shown, too; ConfigError for a name that is taken."""
     added: list[str] = []
     try:
         for metric in metrics:
@@ -169,10 +154,7 @@ def by_relation(table: RankTable) -> dict[str, Metrics]:
 
 
 def by_relation_class(table: RankTable, classes: dict[str, str]) -> dict[str, Metrics]:
-    """By class of the relation (:func:`relation_classes`), the two directions apart.
-
-    Keys are ``1-n head``, ``1-n tail`` and so on: in a 1-n relation, heads are easy and tails hard.
-    """
+    """By class of the relation (:func:`relation_classes`) and end, as ``1-n head``."""
     relations, ends = (table.names(name).to_pylist() for name in ("relation", "direction"))
     pairs = zip(relations, ends, strict=True)
     found = _by_name(table, [f"{classes.get(name, 'unseen')} {end}" for name, end in pairs])
@@ -206,9 +188,7 @@ def macro(table: RankTable, over: str) -> Metrics:
 def joint(table: RankTable, rows: DegreeBins, columns: DegreeBins) -> dict[str, Any]:
     """By tail-relation degree (``rows``) × other-relation degree (paper, Figure 2 c).
 
-    Returns:
-        The names of ``rows`` and ``columns``; ``mrr`` and ``queries`` as lists of rows, the MRR
-        None where no query falls.
+    ``mrr`` and ``queries`` are lists of rows, the MRR None where no query falls.
     """
     shape = len(rows.names), len(columns.names)
     groups = bin_of(table, rows) * shape[1] + bin_of(table, columns, "other_relation")
@@ -242,10 +222,7 @@ def relation_classes(kg: KnowledgeGraph) -> dict[str, str]:
 
 
 def bin_of(table: RankTable, bins: DegreeBins, column: str = "tail_relation") -> Array:
-    """(Q,) the bin of every query by a degree of the table.
-
-    Or by ``other_relation``: tail_in less tail_relation.
-    """
+    """(Q,) the bin by a degree of the table, or ``other_relation``: tail_in less tail_relation."""
     if column == "other_relation":
         degrees = table["tail_in"] - table["tail_relation"]
     else:

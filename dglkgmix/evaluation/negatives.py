@@ -117,9 +117,9 @@ def draw_negatives(
     generator: torch.Generator,
     node_types: Tensor | None = None,
 ) -> Tensor:
-    """(Q,) one entity for each query, uniform over those that are not known answers.
+    """(Q,) an entity for each query, uniform over those that are no known answers; −1 for none.
 
-    With (E,) node types only entities of the answer's type are drawn. −1 where none is left.
+    With (E,) node types only entities of the answer's type are drawn.
     """
     types = torch.zeros(num_entities, dtype=torch.long) if node_types is None else node_types
     pool = torch.argsort(types, stable=True)

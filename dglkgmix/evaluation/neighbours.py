@@ -19,14 +19,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Neighbour:
-    """An entity or relation near another.
+    """An entity or relation, or the ``reciprocal`` of one, near another.
 
-    Attributes:
-        name: its name.
-        cosine: of the angle between the two vectors.
-        degree: training triples of the entity, or of the relation; where there is none, the vector
-            is untrained.
-        reciprocal: whether it is the reciprocal of the relation ``name``.
+    ``degree`` counts its training triples: without any, the vector is untrained.
     """
 
     name: str
@@ -41,11 +36,7 @@ class Neighbours:
     Entities have their whole vectors: for ``complex`` and ``rotate`` the real parts beside the
     imaginary ones, so that the cosine is the real part of the Hermitian product over the lengths.
     Relations have what :meth:`Decoder.relation_directions` makes of them, reciprocal ones included.
-
-    Args:
-        kg: the graph that the model was trained on.
-        model: the model.
-        vectors: what ``model.encode()`` gave in evaluation mode; None encodes.
+    ``vectors`` are what ``model.encode()`` gave in evaluation mode; None encodes.
     """
 
     def __init__(
@@ -91,6 +82,6 @@ class Neighbours:
         lengths = torch.linalg.vector_norm(table, dim=1)
         smallest = torch.finfo(table.dtype).tiny
         cosines: Tensor = table @ table[index] / (lengths * lengths[index]).clamp(min=smallest)
-        if not bool(torch.isfinite(cosines).all()):
+        if not torch.isfinite(cosines).all():
             raise NumericError(f"the model's vectors are not all finite: {DIVERGED}")
         return cosines.clamp(-1, 1).cpu()

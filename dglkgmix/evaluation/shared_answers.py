@@ -23,11 +23,7 @@ _BLOCK = 512
 
 
 class SharedAnswers:
-    """The figures for any candidates; the facts of a relation are laid out when first asked for.
-
-    Args:
-        known: the facts.
-    """
+    """The figures for any candidates; the facts of a relation are laid out when first asked for."""
 
     def __init__(self, known: TripleIndex) -> None:
         counts = np.diff(known.indptr.numpy())

@@ -1,7 +1,4 @@
-"""Is one model better than another? Paired tests and intervals over test triples (method).
-
-Rank tables of several runs are first brought into one order, query by query.
-"""
+"""Is one model better than another? Paired tests and intervals over test triples (method)."""
 
 from __future__ import annotations
 

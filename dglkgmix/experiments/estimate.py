@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -12,7 +12,7 @@ import torch
 
 from dglkgmix.config import Settled
 from dglkgmix.evaluation.queries import evaluation_queries
-from dglkgmix.experiments.plan import Graphs, Plan
+from dglkgmix.experiments.plan import Graphs, Training
 from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.models.link_predictor import LinkPredictor
 from dglkgmix.training.device import seeded, use_threads
@@ -35,17 +35,17 @@ class Estimate:
 
 
 def estimate(
-    plan: Plan, graphs: Graphs, names: Iterable[str], say: Callable[[str], None]
+    trainings: Mapping[str, Training], graphs: Graphs, say: Callable[[str], None]
 ) -> list[Estimate]:
-    """An estimate for each of the trainings called ``names``.
+    """An estimate for each training.
 
-    Trainings that differ only in their seed or their number of epochs share a probe, a few seconds
+    Those that differ only in their seed or their number of epochs share a probe, a few seconds
     each.
     """
     speeds: dict[object, tuple[int, float, float]] = {}
     found = []
-    for name in names:
-        config = plan.trainings[name].config
+    for name, training in trainings.items():
+        config = training.config
         # The main stage: a first stage is a training of its own.
         stage = stages(config)[-1]
         loop = dataclasses.replace(stage.training, epochs=1, validate_every=1, patience=0, lr=1.0)

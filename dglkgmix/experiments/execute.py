@@ -36,11 +36,7 @@ FORMAT = 4
 
 @lru_cache(maxsize=4)
 def load_graph(data: DataConfig) -> KnowledgeGraph:
-    """The graph of a ``[data]`` table; the last few are kept, as cells share them.
-
-    Raises:
-        DataError: data that cannot be found or read.
-    """
+    """The graph of a ``[data]`` table, or DataError; the last few are kept, as cells share them."""
     from dglkgmix.kg.options import ReadOptions
     from dglkgmix.kg.sources import load
 
@@ -119,7 +115,6 @@ def train_or_resume(path: Path, config: Config, progress: Progress) -> None:
 
     Raises:
         CheckpointError: the folder is in use, damaged or holds something else.
-        ConfigError, NumericError, StorageError: as the training itself.
     """
     if not (path / "manifest.json").exists():
         launch.train(load_graph(config.data), config, path, progress=progress)
@@ -149,7 +144,10 @@ def summarise(run: Run, bins: Sequence[int], distances: bool) -> dict[str, Any]:
     edges = DegreeBins(tuple(bins))
     table = run.rank_table("test") if len(run.kg.test) else None
     valid = run.metrics["valid"]
-    measured = None
+    valid_bins = measured = None
+    if valid is not None:
+        groups = by_bin(run.rank_table("valid"), edges)
+        valid_bins = {name: found["mrr"] for name, found in groups.items()}
     if distances:
         tables = run.model.encoder.entity_table.cpu(), run.model.encoder.relation_table.cpu()
         found = embedding_distances(run.kg, *tables, StrategyConfig().threshold)
@@ -157,9 +155,7 @@ def summarise(run: Run, bins: Sequence[int], distances: bool) -> dict[str, Any]:
     return {
         "account": None if table is None else run.account("test", edges),
         "valid_mrr": None if valid is None else valid["overall"]["mrr"],
-        "valid_bins": None
-        if valid is None
-        else {name: found["mrr"] for name, found in by_bin(run.rank_table("valid"), edges).items()},
+        "valid_bins": valid_bins,
         "best_epoch": run.metrics["best_epoch"],
         "epochs": run.metrics["epochs"],
         "budget": budget(run.history),

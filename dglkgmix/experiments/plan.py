@@ -111,11 +111,7 @@ def make_plan(experiment: Experiment, graphs: Graphs, *, jobs: int = 1) -> Plan:
 
 
 def cell_config(experiment: Experiment, axes: Mapping[str, Any], seed: int) -> Config:
-    """The settings of a cell, "auto" and "same" not settled yet.
-
-    Raises:
-        ConfigError: a value of another type than its option; an unknown recipe.
-    """
+    """The settings of a cell, "auto" and "same" not settled yet; raises as :func:`set_options`."""
     strategy = axes["strategy"]
     template = experiment.variant_recipes.get(strategy) or experiment.recipe
     named = {axis: slug(axes[axis]) for axis in AXES}
@@ -135,11 +131,7 @@ def cell_config(experiment: Experiment, axes: Mapping[str, Any], seed: int) -> C
 
 
 def set_options(config: Config, options: Options, *, where: str) -> Config:
-    """Replace many options called ``table.option`` at once.
-
-    Raises:
-        ConfigError: an unknown option, or a value of another type.
-    """
+    """Replace options called ``table.option``; ConfigError for unknown ones and other types."""
     tables: dict[str, Options] = {}
     for option, value in options.items():
         table, _, name = option.partition(".")

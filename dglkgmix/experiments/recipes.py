@@ -81,12 +81,7 @@ def packaged_text(kind: str, name: str) -> str:
 
 
 def recipe_text(name: str) -> str:
-    """The TOML of a packaged recipe, or of the recipe file at the path ``name``.
-
-    Raises:
-        UnknownNameError: no recipe of that name; the message lists close matches.
-        ConfigError: a file that cannot be read.
-    """
+    """The TOML of a recipe by name, or of a file; UnknownNameError, which lists close matches."""
     if name.endswith(".toml"):
         return read_utf8(name)
     if name not in recipe_names():
@@ -128,8 +123,7 @@ def all_recipes() -> list[Recipe]:
 
 @cache
 def _paper() -> dict[str, Any]:
-    path = FOLDER / "paper" / "numbers.toml"
-    return parse(read_utf8(path), path.name)
+    return parse(read_utf8(FOLDER / "paper" / "numbers.toml"), "numbers.toml")
 
 
 def paper_numbers(data: str, model: str, strategy: str) -> dict[str, float]:

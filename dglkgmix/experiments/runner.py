@@ -54,13 +54,11 @@ def run_experiment(
         needs = {name: need if need in needs else None for name, need in needs.items()}
         found = _write(results, failures, out)
         count = itertools.count(1)
-        tasks = run_tasks(
-            needs,
-            job,
-            jobs=jobs,
-            started=lambda name: say(f"[{next(count)}/{len(todo)}] {name}"),
-        )
-        for name, error, details in tasks:
+
+        def started(name: str) -> None:
+            say(f"[{next(count)}/{len(todo)}] {name}")
+
+        for name, error, details in run_tasks(needs, job, jobs=jobs, started=started):
             log = out / FAILURES / f"{name}.txt"
             if error is None:
                 log.unlink(missing_ok=True)

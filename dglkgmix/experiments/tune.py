@@ -69,17 +69,8 @@ class Goal:
         if not 0 <= self.weight <= 1:
             raise ConfigError(f"weight must lie in [0, 1], not {self.weight}")
 
-    @property
-    def prunes(self) -> bool:
-        """Whether a trial may end early: epochs are validated by the MRR of the whole split."""
-        return self.objective == "mrr"
-
     def check(self, kg: KnowledgeGraph) -> None:
-        """Refuse data that tell no trial from another.
-
-        Raises:
-            ConfigError: there are no validation triples, or none that the objective asks for.
-        """
+        """ConfigError for data without validation triples that the objective asks for."""
         queries = evaluation_queries(kg, "valid")
         if not len(queries):
             raise ConfigError("the data has no validation triples to choose settings by")
@@ -145,10 +136,8 @@ def starting_point(
     """The settings that trials start from: recipe, ``[settings]`` of the space, data, overrides.
 
     ``data`` are ``data.source`` and the options that say how it is read; ``recipe`` takes the place
-    of the space's; ``overrides`` are ``table.option=value`` strings.
-
-    Raises:
-        ConfigError: a value that an option cannot take, or an override of what is searched over.
+    of the space's; ``overrides`` are ``table.option=value`` strings. ConfigError for a value that
+    an option cannot take, or an override of what is searched over.
     """
     name = recipe or space.recipe
     config = Config() if name is None else load_recipe(name)
@@ -226,13 +215,11 @@ def search(
 
 
 def claim(out: Path, content: Mapping[str, str], *, overwrite: bool = False) -> None:
-    """Take a folder for the search that ``content`` describes, or find it taken by that one.
-
-    ``content`` is by name, in words, what makes the search this one and no other. With
-    ``overwrite`` another search gives way.
+    """Take a folder for the search that :attr:`Search.content` describes, or find it taken by that.
 
     Raises:
-        CheckpointError: the folder is another search's, or its best recipe of no known search.
+        CheckpointError: the folder is another search's, or its best recipe of no known search, and
+            ``overwrite`` is not set.
     """
     path = out / RECORD
     advice = (
@@ -270,7 +257,8 @@ def _trial(plan: Search, kg: KnowledgeGraph, trial: Any) -> float:
             with _locked(shared.with_suffix(".lock")):
                 train_or_resume(shared, first, Progress())
             settled = replace(settled, pretrain=replace(settled.pretrain, run=str(shared)))
-        observers = [_Pruner(trial)] if plan.goal.prunes else []
+        # Epochs are validated by the MRR of the whole split.
+        observers = [_Pruner(trial)] if plan.goal.objective == "mrr" else []
         path = plan.run_folder(trial.number)
         # A storage that was started anew counts from 0 again: an older run gives way.
         launch.train(kg, settled, path, overwrite=path.exists(), observers=observers)
@@ -283,9 +271,7 @@ def _trial(plan: Search, kg: KnowledgeGraph, trial: Any) -> float:
 
 def _steering_account(path: Path, kg: KnowledgeGraph) -> dict[str, Any]:
     """Of the validation split, filtered by train and valid alone: test triples steer no search."""
-    scorer = ModelScorer(Run.open(path).model)
-    table = rank_split(scorer, kg, "valid")
-    return account(table, DegreeBins())
+    return account(rank_split(ModelScorer(Run.open(path).model), kg, "valid"), DegreeBins())
 
 
 class _Pruner:

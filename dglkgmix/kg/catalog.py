@@ -26,12 +26,8 @@ class Entry:
     """What the catalog states of a data set.
 
     Attributes:
-        name: the catalog's name.
-        summary: what its triples are about.
-        entities: number over all splits; likewise ``relations``.
-        train: number of rows; likewise ``valid`` and ``test``.
-        licence: as its authors state it.
-        citation: where it comes from.
+        entities, relations: their number over all splits.
+        train, valid, test: number of rows.
         urls: an address for each split, or one for ``archive``; none for the bundled graph.
         digests: :func:`lines_digest` of each split's file.
         file_sha256: SHA-256 of each split's published file, where known: faster to check.
@@ -121,10 +117,9 @@ def fetch(data: str | Entry, *, progress: Progress | None = None, timeout: float
     into memory, verified and then written, each whole or not at all: several processes may fetch
     the same data set at the same time.
 
-    Args:
-        data: a name of the catalog, or an entry of your own.
-        progress: called with a file's name, the bytes so far and in all (None where unknown).
-        timeout: seconds without an answer after which a download fails.
+    ``data`` may be an entry of your own. A download fails after ``timeout`` seconds without an
+    answer. ``progress`` is called with a file's name, the bytes so far and in all, None where
+    unknown.
 
     Raises:
         UnknownNameError: no such data set.

@@ -212,7 +212,7 @@ class DegreeBins:
 
 def query_degrees(kg: Graph, split: str) -> Tensor:
     """d_tail(answer, relation) of a split's queries, (2N,): tail queries, then head queries."""
-    if split == "train":  # Known by edge: looking 2N pairs up again takes longer.
+    if split == "train":  # Looking 2N pairs up takes longer.
         edges = torch.cat([kg.train_edges, kg.train_edges + len(kg.edges) // 2])
         return kg.degrees.edge_tail_relation[edges]
     heads, relations, tails = kg.split(split).unbind(1)
@@ -225,12 +225,10 @@ def query_degrees(kg: Graph, split: str) -> Tensor:
 def degree_summary(
     kg: Graph, bins: DegreeBins, threshold: int, partners: int, rule: str
 ) -> dict[str, Any]:
-    """What ``dglkgmix degrees --json`` prints.
+    """What ``dglkgmix degrees --json`` prints: :func:`mixing_summary` with two further keys.
 
-    Returns:
-        pairs: distinct (tail, relation) pairs of the training triples, reciprocals included.
-        below_threshold, without_partner, synthetic_per_epoch: see :func:`mixing_summary`.
-        bins: for each split how many of its queries, both directions, fall into each bin.
+    ``pairs`` counts the distinct (tail, relation) pairs of training triples, reciprocals included,
+    ``bins`` for each split how many of its queries, both directions, fall into each bin.
     """
     return {
         "pairs": len(kg.degrees.pair_keys),

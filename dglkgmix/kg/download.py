@@ -1,7 +1,6 @@
 """One file over HTTP and files out of an archive, in memory: bounded in size and time.
 
-pooch is not used: it bounds neither, and keeps a file before a digest that is not of its bytes can
-be checked, as :func:`dglkgmix.kg.catalog.lines_digest` is not.
+pooch bounds neither, and knows no digest but of a file's bytes.
 """
 
 from __future__ import annotations
@@ -49,17 +48,12 @@ def download(
 ) -> bytes:
     """The file at an ``http`` or ``https`` address.
 
-    Args:
-        url: redirections are followed, to HTTP(S) alone. Proxies are those that the environment
-            names.
-        timeout: seconds without an answer after which the download fails; so does one of less
-            than ``SLOWEST`` bytes a second for longer than that.
-        max_bytes: a larger file is refused.
-        progress: called after every piece.
+    Redirections are followed, to HTTP(S) alone, and proxies are those that the environment names.
 
     Raises:
-        StorageError: the address cannot be reached, answers with an error, stops sending or sends
-            too much. The message begins with the address.
+        StorageError: the address cannot be reached, answers with an error, sends nothing for
+            ``timeout`` seconds, less than ``SLOWEST`` bytes a second for longer than that, or more
+            than ``max_bytes``. The message begins with the address.
     """
     silent = f"{url}: no answer within {timeout:g} s"
     try:
@@ -122,13 +116,11 @@ def _pieces(
 def members(
     archive: bytes, wanted: Collection[str], *, max_bytes: int = MAX_UNPACKED
 ) -> dict[str, bytes]:
-    """The content of the wanted files at the top level of a .tar.gz; nothing is written to disk.
-
-    Other members are skipped, as are links, devices and paths that lead out of the archive.
+    """The content of the wanted plain files at the top level of a .tar.gz; others are skipped.
 
     Raises:
         DataError: not a .tar.gz, cut short, larger than ``max_bytes`` when unpacked, with more
-            than ``MAX_MEMBERS`` members, or without one of the wanted files as a plain file.
+            than ``MAX_MEMBERS`` members, or without one of the wanted files.
     """
     found: dict[str, bytes] = {}
     try:
@@ -147,8 +139,7 @@ def members(
                     continue
                 if member.size > max_bytes:  # A sparse member may claim more than is there.
                     raise DataError(f"{name} in the archive unpacks to over {max_bytes:,} bytes")
-                file = tar.extractfile(member)
-                if file is not None:
+                if (file := tar.extractfile(member)) is not None:
                     found[name] = file.read()
     except (tarfile.TarError, zlib.error, EOFError) as error:
         raise DataError(f"not a whole .tar.gz archive ({error})") from error

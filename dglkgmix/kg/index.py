@@ -41,25 +41,15 @@ class TripleIndex:
         starts = torch.ones(len(heads), dtype=torch.bool)
         starts[1:] = (heads[1:] != heads[:-1]) | (relations[1:] != relations[:-1])
         indptr = torch.cat([starts.nonzero().flatten(), torch.tensor([len(heads)])])
-        return cls(
-            heads[starts],
-            relations[starts],
-            indptr,
-            tails.contiguous(),
-            num_entities,
-            num_relations,
-        )
+        columns = heads[starts], relations[starts], indptr, tails.contiguous()
+        return cls(*columns, num_entities, num_relations)
 
     def __len__(self) -> int:
         """Number Q of distinct queries."""
         return len(self.heads)
 
     def locate(self, heads: Any, relations: Any) -> Tensor:
-        """Rows of queries (heads[b], relations[b]), same shape, long; -1 where there is none.
-
-        Raises:
-            OutOfRangeError: an id outside the graph.
-        """
+        """Rows of queries, same shape, long, -1 for none; OutOfRangeError for ids of no graph."""
         heads = as_ids(heads, "entity", self.num_entities)
         relations = as_ids(relations, "relation", self.num_relations)
         heads, relations = broadcast(heads, relations)
@@ -68,9 +58,7 @@ class TripleIndex:
     def tails_of(self, heads: Any, relations: Any) -> tuple[Tensor, Tensor]:
         """Every known tail of a batch of B queries.
 
-        Returns:
-            rows: (P,) long, ascending positions 0..B-1 in the batch.
-            tails: (P,) long, ascending within a row.
+        (P,) ascending positions 0..B-1 in the batch, and (P,) tails, ascending within a row.
         """
         at = self.locate(heads, relations)
         begin = self.indptr[at.clamp(min=0)]
@@ -81,9 +69,7 @@ class TripleIndex:
     def triples_of(self, heads: Any) -> tuple[Tensor, Tensor, Tensor]:
         """Every triple of a batch of B heads.
 
-        Returns:
-            rows: (P,) long, ascending positions 0..B-1 in the batch.
-            relations, tails: (P,) long, ascending within a row.
+        (P,) ascending positions 0..B-1 in the batch, relations and tails, ascending within a row.
         """
         heads = as_ids(heads, "entity", self.num_entities)
         begin = self.indptr[torch.searchsorted(self.heads, heads)]

@@ -57,10 +57,9 @@ def inverse_pairs(kg: Graph) -> list[InversePair]:
 def count_mirrored(kg: Graph, rows: Tensor, inverses: list[InversePair]) -> int:
     """How many rows (N, 3) of valid or test have their mirror in train."""
     relations = kg.num_relations
-    mirrored = [r * relations + r for r in range(relations)]
-    for pair in inverses:
-        mirrored.append(pair.relation * relations + pair.inverse)
-        mirrored.append(pair.inverse * relations + pair.relation)
+    both = [(pair.relation, pair.inverse) for pair in inverses]
+    both += [(inverse, relation) for relation, inverse in both]
+    mirrored = [r * relations + s for r, s in [*both, *((r, r) for r in range(relations))]]
     rows = rows[rows[:, 0] != rows[:, 2]]
     here, there = _reverses(rows, kg.train, kg.num_entities)
     pairs = rows[here, 1] * relations + kg.train[there, 1]

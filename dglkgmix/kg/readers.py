@@ -94,13 +94,10 @@ def _read(stream: BinaryIO, path: Path, options: ReadOptions) -> TripleTable:
 
 
 def read_parquet(source: Any, name: str, options: ReadOptions) -> TripleTable:
-    """All rows of a Parquet file; integers become their decimal digits.
-
-    ``source`` is an open file or an Arrow buffer.
+    """All rows of a Parquet file or Arrow buffer; integers become their decimal digits.
 
     Raises:
-        DataError: "name: what", or "name:row: what" with rows counted from 1, for a null or an
-            empty string.
+        DataError: "name: what", or "name:row: what" with rows counted from 1.
     """
     import pyarrow.compute as pc
 

@@ -28,22 +28,9 @@ LONGEST_ROW = 1 << 22
 MOST_FAULTS = 5
 # What columns of heads, relations and tails are called, as in most files with a header.
 _TITLES = (
-    frozenset(("head", "h", "subject", "subj", "s", "source", "src", "from", "head_id")),
-    frozenset(
-        (
-            "relation",
-            "rel",
-            "r",
-            "predicate",
-            "pred",
-            "p",
-            "property",
-            "edge",
-            "type",
-            "relation_id",
-        )
-    ),
-    frozenset(("tail", "t", "object", "obj", "o", "target", "dst", "to", "tail_id")),
+    "head h subject subj s source src from head_id",
+    "relation rel r predicate pred p property edge type relation_id",
+    "tail t object obj o target dst to tail_id",
 )
 _log = logging.getLogger(__name__)
 _BOM = b"\xef\xbb\xbf"
@@ -115,7 +102,8 @@ def read_text(stream: BinaryIO, name: str, dialect: Dialect, options: ReadOption
 
 def _warn_of_header(where: str, triple: tuple[str, str, str]) -> None:
     """Where the first row names columns: it would be read as a triple."""
-    if all(name.strip().casefold() in words for name, words in zip(triple, _TITLES, strict=True)):
+    pairs = zip(triple, _TITLES, strict=True)
+    if all(name.strip().casefold() in titles.split() for name, titles in pairs):
         _log.warning(
             "%s: %s look like names of columns, but are read as a triple: --header leaves them out",
             where,

@@ -79,8 +79,7 @@ def load(
             return load_folder(path, options)
         from dglkgmix.kg.dgl_binary import load_binary
 
-        if options is not None:
-            options.refuse(("columns", "header", "delimiter", "strip", "normalize"), path)
+        options.refuse(("columns", "header", "delimiter", "strip", "normalize"), path)
         return load_binary(path)
     table = read_triples(path, options=options)
     if not len(table):
@@ -103,9 +102,8 @@ def load_folder(folder: Path, options: ReadOptions) -> KnowledgeGraph:
 
 
 def split_files(folder: Path, split: str) -> list[Path]:
-    """All files that a folder has for a split, in any format."""
-    stems = _STEMS[split]
-    return sorted(p for p in folder.iterdir() if p.is_file() and is_split_file(p, stems))
+    """All files that a folder has for a split: ``STEM`` or ``STEM.format``, compressed or not."""
+    return sorted(p for p in folder.iterdir() if p.is_file() and is_split_file(p, _STEMS[split]))
 
 
 def find_split(folder: Path, split: str) -> Path | None:

@@ -38,7 +38,7 @@ def split_table(
             nothing to train on; a seed outside [0, 2^32).
     """
     part = assign_parts(table.codes, fractions, seed, mirrors)
-    train, valid, test = (table.take(np.flatnonzero(part == i)) for i in range(3))
+    train, valid, test = (TripleTable(table.names, table.codes[part == i]) for i in range(3))
     return train, valid, test
 
 
@@ -73,16 +73,15 @@ def assign_parts(
         _, at = np.unique(triples[order][:, columns].ravel(), return_index=True)
         needed[at // len(columns)] = True
     free = order[~needed]
-    wanted = [round(int(sizes.sum()) * fraction) for fraction in fractions[1:]]
-    valid, test = wanted
-    spare = int(sizes[free].sum())
-    if sum(wanted) > spare:
-        valid = wanted[0] * spare // sum(wanted)
-        test = spare - valid if wanted[1] else 0
+    valid, test = (round(int(sizes.sum()) * fraction) for fraction in fractions[1:])
+    wanted, spare = valid + test, int(sizes[free].sum())
+    if wanted > spare:
+        valid = valid * spare // wanted
+        test = spare - valid if test else 0
         _log.warning(
             "only %d of the %d triples wanted for valid and test can be spared, as every entity "
             "and relation must occur in train: valid has %d, test %d",
-            *(spare, sum(wanted), valid, test),
+            *(spare, wanted, valid, test),
         )
     part = np.zeros(len(triples), np.int64)
     for number, size in ((1, valid), (2, test)):

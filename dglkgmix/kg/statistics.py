@@ -20,8 +20,7 @@ def summarise(kg: Graph) -> dict[str, int]:
     """Counts of a graph, keys in the order given here.
 
     Returns:
-        entities, relations: sizes of the vocabularies.
-        train, valid, test: rows.
+        entities, relations, train, valid, test: names, and rows of the splits.
         duplicates: rows that repeat an earlier row of their split.
         overlap: distinct triples that occur in more than one split.
         reciprocal_leakage: test rows (h, r, t) for which training has (t, r', h) under any r'.
@@ -29,8 +28,7 @@ def summarise(kg: Graph) -> dict[str, int]:
             :mod:`dglkgmix.kg.mirrors`; without triples from an entity to itself.
         inverse_pairs: pairs of relations that are inverses of each other.
         self_loops: distinct training triples whose head is their tail.
-        entities_only_in_valid, entities_only_in_test: entities of that split and of no other.
-        relations_only_in_valid, relations_only_in_test: likewise.
+        entities_only_in_valid, …: entities, and relations, of that split and of no other.
         entities_not_in_train, relations_not_in_train: names without a training triple, wherever
             else they occur, if anywhere.
         entities_alike, relations_alike: names that differ from another one in case, outer white
@@ -112,5 +110,4 @@ def _used(ids: Tensor, size: int) -> Tensor:
 
 
 def _only_in(which: int, used: list[Tensor]) -> int:
-    others = [mask for i, mask in enumerate(used) if i != which]
-    return int((used[which] & ~others[0] & ~others[1]).sum())
+    return int((used[which] & (torch.stack(used).sum(0) == 1)).sum())

@@ -55,16 +55,8 @@ class TripleTable:
         except UnicodeEncodeError as error:
             raise DataError(f"{label}: a name cannot be written as UTF-8: {error}") from None
 
-    def take(self, rows: Codes) -> TripleTable:
-        """The given rows, with the same names."""
-        return TripleTable(self.names, self.codes[rows])
-
     def renamed(self, change: Callable[[str], str], label: str) -> TripleTable:
-        """With other names, those that become equal being one.
-
-        Raises:
-            DataError: a name of which nothing is left; the message begins with ``label``.
-        """
+        """With other names, equal ones joined; DataError, after ``label``, for an empty one."""
         names = [change(name) for name in self.names.to_pylist()]
         if "" in names:
             empty = np.array([not name for name in names])[self.codes]
@@ -91,8 +83,6 @@ def encode_fields(fields: pa.Array) -> tuple[pa.Array, Codes]:
 
 def merge(parts: Sequence[tuple[pa.Array, Codes]]) -> TripleTable:
     """Parts with names of their own -> one table with distinct names."""
-    if not parts:
-        return TripleTable.empty()
     names, codes = unify([part[0] for part in parts], [part[1] for part in parts])
     return TripleTable(names, np.concatenate(codes))
 

@@ -31,11 +31,9 @@ class Vocabulary:
     def __init__(self, names: Sequence[str] | pa.Array, kind: str) -> None:
         self.kind = kind
         if not isinstance(names, pa.Array):
-            for name in names:
-                if not isinstance(name, str):
-                    raise DataError(
-                        f"{kind} names are strings, not {type(name).__name__}: {name!r}"
-                    )
+            if other := [name for name in names if not isinstance(name, str)]:
+                what = f"{type(other[0]).__name__}: {other[0]!r}"
+                raise DataError(f"{kind} names are strings, not {what}")
             try:
                 names = pa.array(names, pa.large_string())
             except UnicodeEncodeError as error:

@@ -49,9 +49,7 @@ class MixupCollator:
                 "both_directions: the graph has edges of reverse types; let the DataLoader go "
                 "through those instead"
             )
-        self.ids = ids
-        self.partners = partners
-        self.negatives = negatives
+        self.ids, self.partners, self.negatives = ids, partners, negatives
         self.both_directions = both_directions
         self._candidates = NegativeTails(ids.kg)
 
@@ -74,7 +72,12 @@ class MixupCollator:
         rows = self.ids.rows(
             {t: pairs.edges[t].data[dgl.EID] for t in pairs.canonical_etypes if pairs.num_edges(t)}
         )
-        negatives = self._negatives(rows, pairs, rivals)
+        triples = self.ids.kg.edges[rows]
+        # (B, K) tails; where a triple has none its own tail, which is masked.
+        if rivals is None:
+            negatives = self._drawn(triples)
+        else:
+            negatives = self._read(triples, _type_of_edges(pairs), rivals)
         if self.both_directions:
             back = (rows + self.ids.kg.num_edges // 2) % self.ids.kg.num_edges
             negatives = torch.cat([negatives, self._for_reciprocals(back, negatives.shape[1])])
@@ -96,13 +99,6 @@ class MixupCollator:
             synthetic=synthetic,
             offsets=None,
         )
-
-    def _negatives(self, rows: Tensor, pairs: Any, rivals: Any) -> Tensor:
-        """(B, K) tails; where a triple has none its own tail, which is masked."""
-        triples = self.ids.kg.edges[rows]
-        if rivals is not None:
-            return self._read(triples, _type_of_edges(pairs), rivals)
-        return self._drawn(triples)
 
     def _for_reciprocals(self, rows: Tensor, k: int) -> Tensor:
         own = 0 if self.negatives is None else self.negatives.k

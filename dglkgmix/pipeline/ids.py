@@ -171,10 +171,7 @@ class GraphIds:
     def _triples(self, graph: DGLGraph, etype: CanonicalType, eids: Tensor) -> Tensor:
         asked = eids.to(graph.device, graph.idtype)
         heads, tails = (ends.cpu().long() for ends in graph.find_edges(asked, etype=etype))
-        heads, tails = (
-            ends + self._nodes.offsets[ntype]
-            for ends, ntype in ((heads, etype[0]), (tails, etype[2]))
-        )
+        heads, tails = heads + self._nodes.offsets[etype[0]], tails + self._nodes.offsets[etype[2]]
         return torch.stack([heads, self._relations(graph, etype, eids), tails], 1)
 
     def _relations(self, graph: DGLGraph, etype: CanonicalType, eids: Tensor) -> Tensor:

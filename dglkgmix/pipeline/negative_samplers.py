@@ -25,11 +25,9 @@ Pairs = tuple[Tensor, Tensor]
 
 
 class NegativeTails:
-    """Which entities may be drawn as negative tails of a triple.
+    """Which entities may be drawn as negative tails of triples (N, 3).
 
     Those of the true tail's node type, but for itself and training tails of its query.
-
-    Without node types all entities are of one. N triples (head, relation, tail) in all methods.
     """
 
     def __init__(self, kg: KnowledgeGraph) -> None:
@@ -95,9 +93,7 @@ class FilteredNegativeSampler:
     def __init__(self, ids: GraphIds, k: int, *, seed: int = 0) -> None:
         if k < 1:
             raise ConfigError(f"k is {k}: a negative sampler draws 1 or more for each edge")
-        self.ids = ids
-        self.k = k
-        self.seed = seed
+        self.ids, self.k, self.seed = ids, k, seed
         self._candidates = NegativeTails(ids.kg)
         self._generator: tuple[int | None, torch.Generator] | None = None
 
@@ -118,12 +114,11 @@ class FilteredNegativeSampler:
         triples = self.ids.triples(asked, g)
         tails, mask = self.draw(triples)
         sizes = [len(ids) for ids in asked.values()]
-        drawn = (
-            torch.split(part, sizes) for part in (triples[:, :1].expand_as(tails), tails, mask)
-        )
+        heads = triples[:, :1].expand_as(tails)
+        drawn = (torch.split(part, sizes) for part in (heads, tails, mask))
         found = {
-            etype: (self._local(g, etype[0], heads[kept]), self._local(g, etype[2], rivals[kept]))
-            for etype, heads, rivals, kept in zip(asked, *drawn, strict=True)
+            etype: (self._local(g, etype[0], own[kept]), self._local(g, etype[2], rivals[kept]))
+            for etype, own, rivals, kept in zip(asked, *drawn, strict=True)
         }
         return found if isinstance(eids, Mapping) else found[g.canonical_etypes[0]]
 

@@ -203,11 +203,8 @@ def _ids(array: Any) -> Tensor:
 def _check_reached(graph: DGLGraph, targets: Tensor, kinds: Tensor, types: Tensor) -> None:
     """DataError where edges of a block reach nodes that are not its targets.
 
-    Args:
-        graph: the block, or a graph.
-        targets: (M,) target of each edge, a position in ``kinds``; DGL gives such nodes none.
-        kinds: (N,) node type of each target.
-        types: (M,) edge type of each edge.
+    Of M edges: ``targets`` are positions in ``kinds``, the node types of N targets (DGL gives such
+    nodes none), ``types`` edge types.
     """
     wanted = torch.tensor([graph.get_ntype_id_from_dst(e[2]) for e in graph.canonical_etypes])
     missing = (targets < 0) | (targets >= len(kinds))

@@ -48,12 +48,8 @@ class TailRelationDegree(dgl.transforms.BaseTransform):  # type: ignore[misc]
         masks: Mapping[str, str] | None = None,
         reverse_etypes: ReverseTypes | None = None,
     ) -> None:
-        self.degree_name = degree_name
-        self.bin_name = bin_name
-        self.bins = DegreeBins(bins)
-        self.reciprocal = reciprocal
-        self.masks = masks
-        self.reverse_etypes = reverse_etypes
+        self.degree_name, self.bin_name, self.bins = degree_name, bin_name, DegreeBins(bins)
+        self.reciprocal, self.masks, self.reverse_etypes = reciprocal, masks, reverse_etypes
 
     def __call__(self, g: DGLGraph) -> DGLGraph:
         """A copy of the graph with the features.

@@ -39,11 +39,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Query:
-    """Two names of a triple; the third, None, is asked for.
-
-    Raises:
-        ConfigError: not exactly two of the three are given.
-    """
+    """Two names of a triple, else ConfigError; the third, None, is asked for."""
 
     head: str | None = None
     relation: str | None = None
@@ -72,14 +68,11 @@ class Answer:
     """One candidate for the name asked for.
 
     Attributes:
-        name: of the entity or relation.
-        score: the model's.
         probability: that it is among the held-out facts of its query, which is a lower bound of
             that it is true. None for facts of train and valid, after the query's first 20
             candidates, for relations, and where there were too few validation triples to fit it.
         degree: training triples of the query's relation into the predicted entity; for a relation
-            asked for, into the given tail.
-        bin: of the degree.
+            asked for, into the given tail. ``bin`` is that of the degree.
         known: whether train, valid or test hold the triple.
         trained: whether training triples hold the name at all.
         why: what training holds beside it, where the predictor has an explainer.
@@ -122,14 +115,10 @@ class Prediction:
 class Predictor:
     """Answers queries by names with any scorer.
 
-    Args:
-        kg: the graph that the scorer was trained on.
-        scorer: the model.
-        listed: the probability of ranked answers; None leaves it out.
-        bins: of the degrees that come with every answer.
-        explainer: adds ``why`` to every answer; None leaves it out.
-        candidates: the entities that may answer, those that ``listed`` was fitted with; None is
-            the default of :meth:`~dglkgmix.evaluation.candidates.Candidates.of`.
+    ``kg`` is what the scorer was trained on, ``bins`` are of the degrees that come with every
+    answer. Without ``listed`` there are no probabilities, without an explainer no ``why``.
+    ``candidates`` may answer, those that ``listed`` was fitted with; None is the default of
+    :meth:`~dglkgmix.evaluation.candidates.Candidates.of`.
     """
 
     def __init__(
@@ -261,8 +250,7 @@ class Predictor:
         """What the model makes of given facts: rows of head, relation and tail, known or not.
 
         Raises:
-            UnknownNameError: a name that the graph lacks; the message lists close matches.
-            DataError: a row that has not three names.
+            UnknownNameError, DataError: a name that the graph lacks, or a row without three names.
             NumericError: a score is not finite.
         """
         heads, relations, tails = TripleTable.from_rows(triples, "triples").columns()

@@ -1,8 +1,7 @@
 """Facts of the data that a model finds implausible: the first to check for errors.
 
-A model has memorised what it was trained on. So training facts are divided into folds, and each is
-judged by a model that was trained without its fold (cross-fitting). Facts of valid and test are
-judged by the run's own model.
+A model has memorised what it was trained on. So each training fact is judged by a model that was
+trained without its fold (cross-fitting), facts of valid and test by the run's own.
 """
 
 from __future__ import annotations
@@ -41,14 +40,10 @@ _PRIOR = 5
 
 @dataclass(frozen=True)
 class Suspect:
-    """A fact of the data, judged by a model.
+    """A fact of the data, judged by the model trained without "fold 1" …, or by the "run"'s own.
 
-    Attributes:
-        fact: its scores and filtered ranks in both queries.
-        deviation: the mean of its two scores, in standard deviations from the mean of the facts of
-            its relation: the lower, the less plausible.
-        judged_by: "fold 1" … for the model that was trained without that fold, "run" for the run's
-            own.
+    ``deviation`` is the mean of its two scores, in standard deviations from the mean of the facts
+    of its relation: the lower, the less plausible.
     """
 
     fact: Fact
@@ -66,10 +61,8 @@ class Suspect:
 class Suspects:
     """Facts of the data, the least plausible first.
 
-    Attributes:
-        facts: those judged.
-        not_judged: number of training facts that were left out: of entities or relations that are
-            in no other one, so that no model can be trained without them.
+    ``not_judged`` training facts are left out: of entities or relations that are in no other one,
+    so that no model can be trained without them.
     """
 
     facts: list[Suspect]
@@ -81,12 +74,9 @@ def detect_errors(
 ) -> Suspects:
     """Judge every fact of a run's data.
 
-    Args:
-        run: whose settings the models of the folds are trained with.
-        runs: folder for their run folders, ``fold-1`` and so on; those that are there already are
-            used, or their training goes on.
-        folds: number of trainings; with 0 the run's own model judges training facts, too.
-        progress: of the trainings.
+    The models of the folds are trained with its settings, in folders ``fold-1`` and so on of
+    ``runs``; those that are there already are used, or their training goes on. With 0 folds the
+    run's own model judges training facts, too.
 
     Raises:
         ConfigError: one fold or fewer than none; a run that began with weights of another one,
@@ -175,7 +165,7 @@ def _without(run: Run, kept: Tensor, out: Path, progress: Progress | None) -> Ru
 
 
 def _with_batches_of(config: Config, kg: KnowledgeGraph) -> Config:
-    """Settings of a larger graph, with batches that are no larger than ``kg``."""
+    """With batches that are no larger than ``kg``."""
     sections = {}
     for name in ("training", "pretrain"):
         section = getattr(config, name)

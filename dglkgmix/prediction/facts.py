@@ -49,15 +49,13 @@ class Side:
     """A fact as the answer to one of its two queries.
 
     Attributes:
-        score: the model's.
         rank: filtered and realistic, as ``evaluate`` ranks.
         candidates: entities that it was ranked among, itself included; one that is no candidate
             has the last rank.
         probability: that it is among the held-out facts of the query, as
             :class:`dglkgmix.prediction.answers.Answer` has it; None beyond the query's first 20
             new answers, for facts of train and valid, and where none was fitted.
-        degree: tail-relation degree of the answer.
-        bin: of the degree.
+        degree: tail-relation degree of the answer; ``bin`` is that of the degree.
     """
 
     score: float
@@ -73,7 +71,6 @@ class Fact:
     """A given triple, judged by a model.
 
     Attributes:
-        head, relation, tail: names.
         splits: those of train, valid and test that hold it.
         directions: "tail" for the query (head, relation, ?), "head" for (?, relation, tail).
         warnings: names that are in no training triple, or no candidates.
@@ -103,10 +100,7 @@ def judge_facts(
     """What the model makes of each of N triples (N, 3) of ``kg``'s ids, known or not.
 
     Ranks leave out the facts that any split holds. The rest is as of
-    :class:`dglkgmix.prediction.answers.Predictor`.
-
-    Raises:
-        NumericError: a score is not finite.
+    :class:`dglkgmix.prediction.answers.Predictor`. NumericError for a score that is not finite.
     """
     queries, bins = queries_of(kg, triples), bins or DegreeBins()
     among = candidates or Candidates.of(kg)
@@ -180,10 +174,8 @@ def untrained(kg: KnowledgeGraph, names: Vocabulary, *ids: int) -> list[str]:
 
 def fact_row(fact: Fact) -> dict[str, Any]:
     """The fact's values by the names of ``COLUMNS``, those of both queries side by side."""
-    sides = {
-        f"{end}_{name}": value
-        for end, side in fact.directions.items()
-        for name, value in asdict(side).items()
-    }
-    names = {"head": fact.head, "relation": fact.relation, "tail": fact.tail}
-    return {**names, "splits": " ".join(fact.splits), **sides}
+    row = {"head": fact.head, "relation": fact.relation, "tail": fact.tail}
+    row["splits"] = " ".join(fact.splits)
+    for end, side in fact.directions.items():
+        row |= {f"{end}_{name}": value for name, value in asdict(side).items()}
+    return row

@@ -19,20 +19,9 @@ from dglkgmix.paths import path_of
 from dglkgmix.prediction.answers import Prediction, Query
 from dglkgmix.prediction.facts import Triple
 
-COLUMNS = {
-    "query": int,
-    "head": str,
-    "relation": str,
-    "tail": str,
-    "asked": str,
-    "place": int,
-    "score": float,
-    "probability": float,
-    "degree": int,
-    "bin": str,
-    "known": bool,
-    "trained": bool,
-}
+COLUMNS: dict[str, type] = {"query": int, "head": str, "relation": str, "tail": str, "asked": str}
+COLUMNS |= {"place": int, "score": float, "probability": float, "degree": int, "bin": str}
+COLUMNS |= {"known": bool, "trained": bool}
 Row = Mapping[str, Any]
 ENDINGS = (".csv", ".tsv", ".jsonl", ".parquet")
 # Unknown names that a message lists; rows held at once for Parquet.
@@ -43,10 +32,7 @@ def read_queries(path: str | Path) -> list[tuple[str, Query | Triple]]:
     """Queries of a ``.csv``, ``.tsv`` or ``.txt`` file with the columns head, relation and tail.
 
     The first row names the columns; other columns are ignored. The empty field of a row is asked
-    for; a row without one is a given fact.
-
-    Returns:
-        Each query or fact with ``path:line``.
+    for; a row without one is a given fact. Each comes with its ``path:line``.
 
     Raises:
         DataError: a file that cannot be read, a missing column, or a row that is no query.
@@ -103,12 +89,10 @@ def rows(
 def write_answers(
     path: str | Path, predictions: Iterable[Prediction], numbers: Iterable[int] | None = None
 ) -> None:
-    """Write a ``.csv``, ``.tsv``, ``.jsonl`` or ``.parquet`` file, whole or not at all.
+    """Write a file as :func:`write_rows` does.
 
     A line of ``.jsonl`` is a query with its answers, :meth:`Prediction.to_dict`; a row of the
     others is an answer, :func:`rows`, with ``numbers`` as there.
-
-    Raises: as :func:`write_rows`.
     """
     found = list(predictions)
     write_rows(path, rows(found, numbers), COLUMNS, (p.to_dict() for p in found))
@@ -136,16 +120,12 @@ def write_rows(
     types: Mapping[str, type],
     objects: Iterable[Row] | None = None,
 ) -> None:
-    """Write a file, whole or not at all; rows are read as they are written.
+    """Write a ``.csv``, ``.tsv``, ``.jsonl`` or ``.parquet`` file, whole or not at all.
 
-    In ``.csv`` a name that a spreadsheet would take for a formula gets a leading apostrophe; the
-    others keep every name to the letter.
-
-    Args:
-        path: ``.csv``, ``.tsv``, ``.jsonl`` or ``.parquet``.
-        rows: a value or None for each column.
-        types: the columns in their order: str, int, float or bool.
-        objects: the lines of ``.jsonl``; None is the rows.
+    Rows, of a value or None for each column of ``types`` (str, int, float or bool), are read as
+    they are written; ``objects`` take their place as the lines of ``.jsonl``. In ``.csv`` a name
+    that a spreadsheet would take for a formula gets a leading apostrophe; the others keep every
+    name to the letter.
 
     Raises:
         ConfigError: another ending.
@@ -158,10 +138,8 @@ def write_rows(
         write_atomic(path, lambda temporary: _parquet(temporary, rows, types))
         return
     if path.suffix == ".jsonl":
-        lines: Iterator[str] = (
-            json.dumps(row, ensure_ascii=False) + "\n"
-            for row in (rows if objects is None else objects)
-        )
+        written = rows if objects is None else objects
+        lines: Iterator[str] = (json.dumps(row, ensure_ascii=False) + "\n" for row in written)
     else:
         lines = _lines(rows, types, path)
     write_atomic(path, text_lines(lines))

@@ -45,12 +45,7 @@ class Why:
 
 
 class Explainer:
-    """Finds what training holds beside an answer.
-
-    Args:
-        kg: the graph that the model was trained on.
-        neighbours: of its model.
-    """
+    """Finds what training holds beside an answer of a model, whose neighbours it is given."""
 
     def __init__(self, kg: KnowledgeGraph, neighbours: Neighbours) -> None:
         self.kg, self.neighbours = kg, neighbours
@@ -63,11 +58,8 @@ class Explainer:
             NumericError: a vector is not finite.
         """
         kg = self.kg
-        given, relation, reached = (
-            kg.entities.id(triple.head),
-            kg.relations.id(triple.relation),
-            kg.entities.id(triple.tail),
-        )
+        given, relation = kg.entities.id(triple.head), kg.relations.id(triple.relation)
+        reached = kg.entities.id(triple.tail)
         if asked == "head":
             given, relation, reached = reached, relation + kg.num_relations, given
         reciprocal = (relation + kg.num_relations) % kg.num_query_relations

@@ -17,13 +17,7 @@ from dglkgmix.report.examples import find_examples
 from dglkgmix.report.figures.canvas import SERIES
 from dglkgmix.report.figures.degree_curves import FEW
 from dglkgmix.report.figures.entity_map import MOST_POINTS
-from dglkgmix.report.subject import (
-    Subject,
-    best_first,
-    isolated,
-    read_subjects,
-    unique_names,
-)
+from dglkgmix.report.subject import Subject, best_first, isolated, read_subjects, unique_names
 from dglkgmix.report.tables import number, percent
 from dglkgmix.runs.run import Run
 from dglkgmix.version import __version__

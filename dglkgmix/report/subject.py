@@ -69,12 +69,7 @@ class Subject:
 
 
 def read_subjects(runs: Sequence[Run], split: str, bins: DegreeBins) -> list[Subject]:
-    """Work out what a page says of each of ``runs``.
-
-    Raises:
-        DataError: the split holds no triples.
-        CheckpointError: a run that has no weights yet, or whose folder is damaged.
-    """
+    """What a page says of each run; DataError for an empty split, CheckpointError for a bad run."""
     names = unique_names([run.path for run in runs])
     subjects = []
     for place, (run, name) in enumerate(zip(runs, names, strict=True)):
@@ -87,14 +82,9 @@ def read_subjects(runs: Sequence[Run], split: str, bins: DegreeBins) -> list[Sub
             found = labelled_scores(ModelScorer(run.model), run.kg, split, table)
             for when, scaling in (("before scaling", Platt()), ("after scaling", platt)):
                 diagram[when] = reliability(found.scores, found.labels, scaling)
-        distances = embedding_distances(
-            run.kg,
-            encoder.entity_table.cpu(),
-            encoder.relation_table.cpu(),
-            run.config.strategy.threshold,
-        )
-        intervals = mrr_intervals([table], bins)
-        account = run.account(split, bins)
+        vectors = encoder.entity_table.cpu(), encoder.relation_table.cpu()
+        distances = embedding_distances(run.kg, *vectors, run.config.strategy.threshold)
+        intervals, account = mrr_intervals([table], bins), run.account(split, bins)
         subjects.append(
             Subject(isolated(name), place, run, table, account, intervals, diagram, distances)
         )

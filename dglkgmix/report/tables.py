@@ -144,10 +144,8 @@ def bias_table(summary: Mapping[str, Any], bins: DegreeBins) -> Table:
     rows: list[Sequence[Value]] = []
     for split, counts in summary["bins"].items():
         total = sum(counts.values())
-        shares = [percent(counts[name] / total) if total else "" for name in bins.names]
-        numbers = (f"{counts[name]:,}" for name in bins.names)
-        cells = [Cell(n, small=share) for n, share in zip(numbers, shares, strict=True)]
-        rows.append([split, *cells])
+        shares = {name: percent(counts[name] / total) if total else "" for name in bins.names}
+        rows.append([split, *(Cell(f"{counts[n]:,}", small=shares[n]) for n in bins.names)])
     return Table.of(("queries", *map(readable, bins.names)), rows)
 
 
@@ -203,9 +201,8 @@ def scaling_table(subjects: Sequence[Subject]) -> Table:
     rows = []
     for s in subjects:
         found = s.account["calibration"]
-        rows.append(
-            [s, *(found[when][key] for key, when in pairs), found["scale"], found["offset"]]
-        )
+        figures = [found[when][key] for key, when in pairs]
+        rows.append([s, *figures, found["scale"], found["offset"]])
     head = (f"{titles[key]} {when}" for key, when in pairs)
     return Table.of(("run", *head, "scale", "offset"), rows)
 

@@ -29,14 +29,7 @@ _SHARE = 0.05
 _TENSOR = "$tensor"
 _PAIRS = "$pairs"
 # What comes of reading content that is no state, or a file that can no longer be read.
-_WRONG = (
-    safetensors.SafetensorError,
-    ValueError,
-    KeyError,
-    TypeError,
-    RecursionError,
-    OSError,
-)
+_WRONG = (safetensors.SafetensorError, OSError, ValueError, KeyError, TypeError, RecursionError)
 
 
 def pack(state: dict[str, Any]) -> Callable[[Path], None]:
@@ -50,11 +43,7 @@ def pack(state: dict[str, Any]) -> Callable[[Path], None]:
 
 
 def unpack(path: Path, where: str = "state") -> dict[str, Any]:
-    """The state that :func:`pack` wrote.
-
-    Raises:
-        CheckpointError: content that is no such state; the message starts with ``where``.
-    """
+    """The state that :func:`pack` wrote; else CheckpointError, which begins with ``where``."""
     try:
         with path.open("rb") as opened, safetensors.safe_open(_utf8(opened), "pt") as file:
             # In memory of their own: those of the file may not be aligned as new ones are.
@@ -77,11 +66,7 @@ def pack_weights(weights: dict[str, Tensor]) -> Callable[[Path], None]:
 
 
 def unpack_weights(source: bytes | Path, where: str = "weights") -> dict[str, Tensor]:
-    """The weights that :func:`pack_weights` wrote, on the CPU, from a file or its content.
-
-    Raises:
-        CheckpointError: content that is no safetensors file.
-    """
+    """What :func:`pack_weights` wrote, on the CPU; CheckpointError if it is no safetensors file."""
     try:
         if isinstance(source, bytes):
             return safetensors.torch.load(source)
@@ -93,18 +78,12 @@ def unpack_weights(source: bytes | Path, where: str = "weights") -> dict[str, Te
 
 
 def load_weights(model: torch.nn.Module, weights: dict[str, Tensor], where: str) -> None:
-    """Put ``weights`` into ``model``.
-
-    Raises:
-        CheckpointError: names or shapes that the model does not have.
-    """
+    """Put ``weights`` into ``model``; CheckpointError for names or shapes that it does not have."""
     try:
         model.load_state_dict(weights)
     except RuntimeError as error:
-        lines = str(error).splitlines()
-        raise CheckpointError(
-            f"{where} does not fit the model: {' '.join(lines[1:3]).strip()}"
-        ) from None
+        what = " ".join(str(error).splitlines()[1:3]).strip()
+        raise CheckpointError(f"{where} does not fit the model: {what}") from None
 
 
 def copy_weights(
@@ -123,11 +102,7 @@ def copy_weights(
 
 
 def _save(tensors: dict[str, Tensor], path: Path, texts: dict[str, str] | None = None) -> None:
-    """Write tensors, each on its own, also those that share memory.
-
-    Raises:
-        OSError: as the system says.
-    """
+    """Write tensors, each on its own, also those that share memory; OSError as the system says."""
     seen: set[int] = set()
     own = {}
     for name, tensor in tensors.items():
@@ -180,11 +155,9 @@ def _restore(value: Any, tensors: dict[str, Tensor]) -> Any:
 
 
 class StateFile:
-    """Reads and writes ``last/state.safetensors`` of a run folder.
+    """Reads and writes ``last/state.safetensors`` of a run folder, ``every`` so many epochs.
 
-    Args:
-        every: epochs between states, or "auto": as often as keeps writing below a twentieth of
-            the time.
+    With "auto", as often as keeps writing below a twentieth of the time.
     """
 
     def __init__(self, folder: RunFolder, every: int | str) -> None:
@@ -209,11 +182,7 @@ class StateFile:
         self._cost = self._written - start
 
     def load(self) -> dict[str, Any] | None:
-        """The last complete state, or None where none was written yet.
-
-        Raises:
-            CheckpointError: a damaged file, or one of another format.
-        """
+        """The last complete state, None where none was written yet; CheckpointError if damaged."""
         if not self._folder.has(STATE):
             return None
         where = str(self._folder.path / STATE)

@@ -64,8 +64,7 @@ class Result:
 
     Attributes:
         run: the folder.
-        epochs: epochs of the main stage.
-        epoch_limit: the most it could have had: fewer are early stopping.
+        epochs: epochs of the main stage, of at most ``epoch_limit``: fewer are early stopping.
         best_epoch: the selected one, 1-based.
         seconds: of all epochs and stages, interrupted sessions included.
         popularity_mrr: filtered MRR of ranking by popularity alone, on the test split, else on

@@ -216,23 +216,14 @@ class Run:
         return fit_on_validation(ModelScorer(self.model), self.kg, self.candidates)
 
     def neighbours(self, name: str, top: int = 10, *, relation: bool = False) -> list[Neighbour]:
-        """The entities nearest to the entity ``name``, or relations to the relation.
-
-        Raises:
-            UnknownNameError: a name that the graph lacks; the message lists close matches.
-            ConfigError: ``top`` is below 1.
-            NumericError: a vector is not finite.
-        """
+        """Nearest entities, or relations: :meth:`dglkgmix.evaluation.neighbours.Neighbours.of`."""
         return Neighbours(self.kg, self.model).of(name, top, relation=relation)
 
     def account(self, split: str = "test", bins: DegreeBins | None = None) -> dict[str, Any]:
         """What ``dglkgmix evaluate --json`` prints of ``split``."""
-        table, scorer = self.rank_table(split), ModelScorer(self.model)
+        ranked = ModelScorer(self.model), self.kg, split, self.rank_table(split)
         return split_account(
-            scorer,
-            self.kg,
-            split,
-            table,
+            *ranked,
             platt=self.calibration(),
             listed=self.list_probability(),
             new=self.new_entities,

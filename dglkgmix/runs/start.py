@@ -22,10 +22,9 @@ TABLES = ("encoder.entity_table", "encoder.relation_table")
 
 @dataclass(frozen=True)
 class Start:
-    """Weights and where a graph's names stand in them.
+    """Weights by parameter, the embedding tables or a whole model, and where names stand in them.
 
     Attributes:
-        weights: by name of the parameter: the embedding tables alone, or a whole model.
         entities: (E,) the row of each of the graph's entities, -1 where it is new.
         relations: (2R,) likewise, reciprocal relations included.
         whole: whether all parameters of a model must be among the weights.

@@ -14,7 +14,7 @@ def test_an_estimate_is_steps_and_validations_times_their_cost(plan, monkeypatch
 
     monkeypatch.setattr(module, "_probe", probe)
     said = []
-    found = {e.name: e for e in estimate(plan, load_graph, plan.trainings, said.append)}
+    found = {e.name: e for e in estimate(plan.trainings, load_graph, said.append)}
     assert set(found) == set(plan.trainings)
     # 2 epochs of 5 batches; 2 validations, 1 of the last model and 1 for the test triples.
     standard = next(e for name, e in found.items() if "_standard_s0" in name)
@@ -28,7 +28,7 @@ def test_an_estimate_is_steps_and_validations_times_their_cost(plan, monkeypatch
 
 def test_a_probe_trains_nothing_and_measures_something(plan):
     name = next(name for name in plan.trainings if "_mixup_s0" in name)
-    (found,) = estimate(plan, load_graph, [name], lambda line: None)
+    (found,) = estimate({name: plan.trainings[name]}, load_graph, lambda line: None)
     kg = load_graph(plan.trainings[name].config.data)
     assert found.steps == 2 * -(-kg.num_edges // 16)
     assert 0 < found.seconds < 60

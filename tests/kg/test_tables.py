@@ -50,5 +50,4 @@ def test_parts_with_names_of_their_own_are_merged():
 
 
 def test_empty_tables():
-    assert len(merge([])) == 0
     assert TripleTable.empty().columns() == ([], [], [])

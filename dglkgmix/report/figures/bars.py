@@ -41,8 +41,7 @@ def draw_mrr_by_bin(runs: Mapping[str, Mapping[str, Estimate]]) -> tuple[Figure,
         first = next(iter(runs.values()), {})
         labels = [f"{readable(name)}\n{e.queries:,} queries" for name, e in first.items()]
         axes.set_xticks(range(len(first)), labels)
-        axes.set_ylabel("MRR")
-        axes.set_ylim(bottom=0)
+        axes.set(ylabel="MRR", ylim=(0, None))
     return figure, "MRR by tail-relation degree of the answer. " + " ".join(parts)
 
 
@@ -60,8 +59,7 @@ def draw_distances(
             if len(runs) <= 4:
                 axes.bar_label(bars, shown, padding=2, color=INK, fontsize=9)
         axes.set_xticks([0, 1], ["heads", "relations"])
-        axes.set_ylabel("mean distance")
-        axes.set_ylim(bottom=0)
+        axes.set(ylabel="mean distance", ylim=(0, None))
     named = zip(runs, labels, strict=True)
     parts = [f"{run}: heads {heads}, relations {relations}." for run, (heads, relations) in named]
     return figure, "Mean distance between embeddings that share a tail. " + " ".join(parts)

@@ -24,8 +24,7 @@ def draw_reliability(series: Mapping[str, Sequence[Point]]) -> tuple[Figure, str
             shown = ", ".join(f"{p.share:.2f} true at {p.probability:.2f}" for p in points)
             parts.append(f"{name}: {shown}.")
         axes.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02), aspect="equal")
-        axes.set_xlabel("predicted probability")
-        axes.set_ylabel("share of true triples")
+        axes.set(xlabel="predicted probability", ylabel="share of true triples")
         legend(axes, handles, list(series))
     return figure, "Share of true triples by predicted probability. " + " ".join(parts)
 
@@ -53,8 +52,7 @@ def draw_errors(
             x, places = [error for error, _ in points], [y for _, y in points]
             handles += axes.plot(x, places, MARKERS[side], markersize=7, **style)
         axes.set_yticks(range(len(groups)), [readable(group) for group in groups])
-        axes.set_ylim(-0.6, len(groups) - 0.4)
-        axes.set_xlim(left=0)
+        axes.set(ylim=(-0.6, len(groups) - 0.4), xlim=(0, None))
         axes.set_xlabel("expected calibration error")
         legend(axes, handles, ["before scaling", "after scaling"])
     told = "; ".join(parts[::-1])

@@ -87,10 +87,7 @@ def _page_style() -> Iterator[None]:
 def drawing(
     width: float = 5.4, height: float = 3.4, panels: int = 1
 ) -> Iterator[tuple[Figure, list[Axes]]]:
-    """A figure with ``panels`` axes side by side, to be painted within the block.
-
-    ``width`` and ``height`` are inches.
-    """
+    """A figure, in inches, with ``panels`` axes side by side, to be painted within the block."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
     from matplotlib.ticker import FuncFormatter, NullFormatter
@@ -147,8 +144,7 @@ def shorten(name: str, length: int = 32) -> str:
 
     Control characters, which SVG cannot hold, and line ends are shown as U+FFFD.
     """
-    shown = ("\ufffd" if unicodedata.category(c) == "Cc" else c for c in name)
-    name = "".join(shown)
+    name = "".join("\ufffd" if unicodedata.category(c) == "Cc" else c for c in name)
     if len(name) <= length:
         return name
     head = (length - 1) // 2
@@ -156,13 +152,9 @@ def shorten(name: str, length: int = 32) -> str:
 
 
 def page_svg(figure: Figure, name: str, title: str, alt: str) -> str:
-    """``figure`` as inline SVG for a page.
+    """``figure`` as inline SVG for a page, with ids that start with ``name``.
 
-    Args:
-        figure: what :func:`drawing` gave.
-        name: unique on the page; every id in the SVG starts with it.
-        title: a short accessible name.
-        alt: what the picture shows, in words.
+    ``title`` is a short accessible name, ``alt`` says what the picture shows.
     """
     buffer = io.StringIO()
     with _page_style():

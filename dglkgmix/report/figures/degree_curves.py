@@ -78,9 +78,7 @@ def draw_curves(curves: Curves, xlabel: str) -> tuple[Figure, str]:
             parts.append(f"{series}: {', '.join(shown) or 'no queries'}.")
         labels = [readable(name) for name in names]
         axes.set_xticks(range(len(names)), labels, rotation=40, ha="right", rotation_mode="anchor")
-        axes.set_xlabel(xlabel)
-        axes.set_ylabel("MRR")
-        axes.set_ylim(bottom=0)
+        axes.set(xlabel=xlabel, ylabel="MRR", ylim=(0, None))
         legend(axes, handles, list(curves))
     return figure, f"MRR by {xlabel}. " + " ".join(parts)
 
@@ -102,8 +100,7 @@ def draw_joint(grid: Mapping[str, Any]) -> tuple[Figure, str]:
         axes.set_xticks(range(len(outer)), outer)
         axes.tick_params(axis="x", length=0)
         axes.set_xlabel("tail-relation degree\n(bars: other-relation in-degree)")
-        axes.set_ylabel("MRR")
-        axes.set_ylim(bottom=0)
+        axes.set(ylabel="MRR", ylim=(0, None))
         legend(axes, handles, inner)
     parts = []
     for name, row in zip(outer, grid["mrr"], strict=True):

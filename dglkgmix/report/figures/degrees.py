@@ -44,12 +44,7 @@ class DegreeDistribution:
 
 
 def degree_distribution(kg: KnowledgeGraph, path: str | Path, bins: DegreeBins) -> None:
-    """Writes the figure of a graph to a .png, .svg or .pdf file.
-
-    Raises:
-        ConfigError: another ending.
-        StorageError: the file cannot be written.
-    """
+    """Writes the figure of a graph to a .png, .svg or .pdf file; ConfigError for other endings."""
     path = path_of(path)
     check_plot_path(path)
     (figure, _), ending = draw_degrees(distribution_of(kg, bins)), path.suffix[1:].lower()
@@ -96,10 +91,8 @@ def _paint_pairs(axes: Axes, distribution: DegreeDistribution) -> None:
     edges = np.array(distribution.edges, dtype=float)
     style: dict[str, Any] = {"color": SERIES[0], "edgecolor": PAPER, "linewidth": 1}
     axes.bar(edges[:-1], distribution.pairs, np.diff(edges), align="edge", **style)
-    axes.set_xscale("log")
-    axes.set_yscale("log")
-    axes.set_xlim(0.85, edges[-1] * 1.15)
-    axes.set_ylim(0.6, max(distribution.pairs) * 6)
+    axes.set(xscale="log", yscale="log")
+    axes.set(xlim=(0.85, edges[-1] * 1.15), ylim=(0.6, max(distribution.pairs) * 6))
     for axis in (axes.xaxis, axes.yaxis):
         axis.set_major_formatter(lambda value, _: f"{value:,.0f}")
         axis.set_minor_locator(NullLocator())
@@ -114,8 +107,7 @@ def _paint_pairs(axes: Axes, distribution: DegreeDistribution) -> None:
         if bins.names != bins.intervals and right >= _ROOM_FOR_A_NAME * low:
             at, place = (math.sqrt(low * right), 0.98), axes.get_xaxis_transform()
             axes.text(*at, name, transform=place, ha="center", va="top", fontsize=9)
-    axes.set_xlabel("tail-relation degree in training")
-    axes.set_ylabel("pairs of tail and relation")
+    axes.set(xlabel="tail-relation degree in training", ylabel="pairs of tail and relation")
     axes.set_title("How degrees are distributed")
 
 
@@ -140,6 +132,5 @@ def _paint_test(axes: Axes, distribution: DegreeDistribution) -> None:
     axes.grid(visible=False)
     axes.spines["bottom"].set_visible(False)
     axes.spines["left"].set_visible(True)
-    axes.set_xticks([])
-    axes.set_ylabel("tail-relation degree of the answer")
+    axes.set(xticks=[], ylabel="tail-relation degree of the answer")
     axes.set_title(f"Where the {total:,} test queries lie" if total else "No test queries")

@@ -25,15 +25,7 @@ Floats = np.ndarray[Any, np.dtype[np.float64]]
 
 @dataclass(frozen=True)
 class EntityMap:
-    """N drawn entities of ``total``.
-
-    Attributes:
-        points: (N, 2).
-        degrees: (N,) training triples of each.
-        names: N names.
-        total: entities of the graph.
-        axes: what the two directions are called.
-    """
+    """N drawn entities of ``total``: points (N, 2), degrees (N,), and names of both directions."""
 
     points: Floats
     degrees: np.ndarray[Any, np.dtype[np.int64]]
@@ -78,10 +70,7 @@ def draw_entity_map(shown: EntityMap) -> tuple[Figure, str]:
     with drawing(9.2, 6.0) as (figure, [axes]):
         axes.grid(visible=False)
         axes.spines[["left", "bottom"]].set_visible(True)
-        axes.set_xticks([])
-        axes.set_yticks([])
-        axes.set_xlabel(shown.axes[0])
-        axes.set_ylabel(shown.axes[1])
+        axes.set(xticks=[], yticks=[], xlabel=shown.axes[0], ylabel=shown.axes[1])
         handles, classes = [], degree_classes(shown)
         for own, (colour, size) in zip(classes.values(), CLASSES[-len(classes) :], strict=True):
             style: dict[str, Any] = {"markersize": size, "alpha": 0.75, "markeredgewidth": 0}

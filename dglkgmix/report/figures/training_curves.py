@@ -34,8 +34,7 @@ def draw_training_curves(histories: Mapping[str, Rows], column: str) -> tuple[Fi
                 ends = f"{y[0]:.4g} at epoch {x[0]} to {y[-1]:.4g} at {x[-1]}"
                 best = f", best {max(y):.4g}" if column == "valid_mrr" else ""
                 parts.append(f"{run}: {ends}{best}.")
-        axes.set_xlabel("epoch (dashed: the next stage starts)")
-        axes.set_ylabel(LABELS[column])
+        axes.set(xlabel="epoch (dashed: the next stage starts)", ylabel=LABELS[column])
         losses = [value for rows in histories.values() for _, value in curve(rows, "loss")]
         # Where the first epochs' losses would flatten the rest of a linear axis; a decade, or there
         # would be too few round numbers to label.
