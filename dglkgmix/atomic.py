@@ -104,7 +104,11 @@ def write_folder(files: Mapping[Path, Content], *, overwrite: bool) -> list[Path
 
 @contextmanager
 def replacing(path: Path, data: Content, folder: Path) -> Iterator[Path]:
-    """The new content in a temporary file in ``folder``; after the block it is ``path``."""
+    """The new content in a temporary file in ``folder``; after the block it is ``path``.
+
+    Raises:
+        StorageError: as :func:`write_atomic`.
+    """
     temporary = folder / TEMPORARY.replace("?" * 16, secrets.token_hex(8))
     with storage_errors(path):
         try:

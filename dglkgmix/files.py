@@ -43,10 +43,12 @@ class RunFolder:
     def create(
         cls, path: str | Path, *, overwrite: bool = False, names: Iterable[str] = ()
     ) -> RunFolder:
-        """An empty run folder, locked; made where it does not exist.
+        """An empty run folder, locked.
 
-        With ``overwrite`` an existing run folder is emptied of its own files; foreign ones stay.
-        ``names`` will be written: a foreign file of such a name is refused now.
+        Args:
+            path: the folder; made where it does not exist.
+            overwrite: an existing run folder is emptied of its own files; foreign ones stay.
+            names: files that will be written: a foreign file of such a name is refused now.
 
         Raises:
             CheckpointError: the folder holds something and ``overwrite`` is not set, is in use, is
@@ -72,7 +74,11 @@ class RunFolder:
 
     @classmethod
     def open(cls, path: str | Path) -> RunFolder:
-        """An existing run folder, for reading; CheckpointError without an undamaged manifest."""
+        """An existing run folder, for reading.
+
+        Raises:
+            CheckpointError: there is none, or its manifest is missing or damaged.
+        """
         path = path_of(path)
         return cls(path, read_manifest(path), None)
 
@@ -105,12 +111,20 @@ class RunFolder:
         return ABSENT not in states or (name in self._files and self._file(name).exists())
 
     def read(self, name: str) -> bytes:
-        """The file's content; CheckpointError if it is no part of the run, missing or changed."""
+        """The file's content, checked against its digest.
+
+        Raises:
+            CheckpointError: names the file that is not part of the run, missing, or changed.
+        """
         with self._opened(name) as file:
             return file.read()
 
     def checked(self, name: str) -> Path:
-        """The path of a file, whose content was checked piece by piece; raises as :meth:`read`."""
+        """The path of a file, whose content was checked piece by piece.
+
+        Raises:
+            CheckpointError: as :meth:`read`.
+        """
         self._opened(name).close()
         return self.path / name
 
@@ -137,7 +151,12 @@ class RunFolder:
         self._commit({name: (state,)})
 
     def remove(self, name: str) -> None:
-        """Removes a file of the run, if it is there; raises as :meth:`write`."""
+        """Removes a file of the run; one that is not there is none to remove.
+
+        Raises:
+            CheckpointError: the folder was opened for reading.
+            StorageError: the file cannot be removed.
+        """
         self._check_writable()
         self._remove([check_name(name)])
 
@@ -249,7 +268,11 @@ class RunFolder:
 
 
 def check_name(name: str) -> str:
-    """``name``; CheckpointError if it is absolute, empty, reserved, or climbs out of the folder."""
+    """``name`` itself, where it is a path inside a run folder and none of the folder's own files.
+
+    Raises:
+        CheckpointError: it is absolute, empty, climbs out or is reserved.
+    """
     inside = all(part not in ("", ".", "..") for part in name.split("/")) and "\0" not in name
     if not inside or name in (MANIFEST, LOCK):
         raise CheckpointError(f"{name!r} cannot be the name of a file in a run folder")
@@ -269,7 +292,11 @@ def manifest_bytes(files: Mapping[str, States]) -> bytes:
 
 
 def read_manifest(path: Path) -> dict[str, States]:
-    """The states of a run folder's files; CheckpointError unless its manifest is as written."""
+    """The states of a run folder's files, if its manifest is to the byte as it was written.
+
+    Raises:
+        CheckpointError: no folder, or no such manifest in it.
+    """
     if not path.is_dir():
         what = "a file, not a run folder" if path.exists() else "no such run folder"
         raise CheckpointError(f"{path}: {what}")

@@ -17,12 +17,16 @@ def read_checked(
 ) -> pa.Table:
     """The table in a path, binary file or Arrow buffer, every value of it checked.
 
-    ``choose`` names the columns to read, in the order wanted, given the schema. Codes beyond their
-    dictionary, for one, would be read from beyond it.
+    Codes beyond their dictionary, for one, would be read from beyond it.
 
     All reading is done by the calling thread. A thread of Arrow's pools may hold the last
     reference to a Python buffer, and frees it after Python has ended, which aborts the process
     with status 134.
+
+    Args:
+        source: what to read.
+        where: begins the message of an error.
+        choose: names the columns to read, in the order wanted, given the schema. None: all.
 
     Raises:
         DataError: "where: why it cannot be read".

@@ -28,10 +28,14 @@ def assemble(
 ) -> Config:
     """``base`` with ``options`` (``table.option`` → value, None where not given) and overrides.
 
-    Overrides, ``table.option=value`` strings, say more than ``options``, nothing else. With
-    ``cap``, ``training.epochs`` among ``options`` caps the first stage as well, as ``--epochs``
-    does. ``strict`` refuses options and overrides that the whole does not read, and calls
-    ``options`` by their flags.
+    Args:
+        base: the defaults, a recipe or a configuration file.
+        options: what flags say.
+        overrides: ``table.option=value`` strings; they say more than ``options``, nothing else.
+        cap: ``training.epochs`` among ``options`` caps the first stage as well, as ``--epochs``
+            does.
+        strict: refuse options and overrides that the whole does not read, and call ``options``
+            by their flags.
 
     Raises:
         ConfigError: names the option; so where it is given twice, and differently.
@@ -52,8 +56,15 @@ def assemble(
 
 
 def overridden(config: Config, overrides: Iterable[str], given: Iterable[str] = ()) -> Config:
-    """``overrides``, ``table.option=value`` strings, applied; ConfigError, which names the option,
-    where they say otherwise what is ``given`` by flags.
+    """``overrides`` applied; what is ``given`` already they may say again, but not otherwise.
+
+    Args:
+        config: what the overrides change.
+        overrides: ``table.option=value`` strings.
+        given: options that ``config`` has from flags.
+
+    Raises:
+        ConfigError: names an option that is said twice, and what is said of it.
     """
     said = set(given)
     for override in overrides:

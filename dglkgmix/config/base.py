@@ -20,8 +20,10 @@ def with_softmax(config: Any) -> bool:
     """Whether options at "auto" are those of Lacroix et al.: softmax cross-entropy, Adagrad, N3.
 
     So it is for decoders that ask for it, in 1-N, unless another loss or optimiser is given or the
-    strategy needs another loss. Both stages follow the main one. ``config`` is a
-    dglkgmix.config.settings.Config, "auto" and "same" allowed.
+    strategy needs another loss. Both stages follow the main one.
+
+    Args:
+        config: dglkgmix.config.settings.Config, "auto" and "same" allowed.
     """
     training = config.training
     return (

@@ -40,12 +40,20 @@ def validate(config: Config) -> None:
 
 
 def validate_alone(config: Config) -> None:
-    """Check every option by itself, as of a plan whose other options are open; ConfigError."""
+    """Check every option by itself: a part of a plan whose other options are still open.
+
+    Raises:
+        ConfigError: as :func:`validate`.
+    """
     _raise_first(_single(config))
 
 
 def validate_for(config: Settled, kg: Sized) -> None:
-    """Check a resolved configuration against its graph; ConfigError names option and figure."""
+    """Check a resolved configuration against the graph it is to train on.
+
+    Raises:
+        ConfigError: names the option and the graph's own figure.
+    """
     _raise_first(_against(config, kg))
 
 

@@ -72,7 +72,11 @@ def trusting(value: bool) -> Iterator[None]:
 
 
 def find(kind: str, name: str) -> Any:
-    """The class called ``name``, if of the user's seen by :func:`admit`; ConfigError for none."""
+    """The class called ``name``; of the user's, one that :func:`admit` has seen.
+
+    Raises:
+        ConfigError: there is no such class.
+    """
     if name in NAMES[kind]:
         return _imported(NAMES[kind][name])
     if name in _named:
@@ -81,10 +85,13 @@ def find(kind: str, name: str) -> Any:
 
 
 def admit(kind: str, value: Any, *, trust: bool = True, where: str = "") -> str:
-    """The name of the class that ``value`` is or names, in the package or as ``module:Class``.
+    """The name of the class that ``value`` is or names, imported where that is allowed.
 
-    ``kind`` is "decoder", "encoder" or "strategy". ``trust`` lets a module be imported that this
-    process has not imported yet.
+    Args:
+        kind: "decoder", "encoder" or "strategy".
+        value: a name of the package's, ``module:Class`` or a class.
+        trust: whether a module may be imported that this process has not imported yet.
+        where: begins the message.
 
     Raises:
         ConfigError: an unknown name, a class of another kind, or one that cannot be imported.
@@ -130,7 +137,11 @@ def title(kind: str, name: str) -> str:
 
 
 def options_of(kind: str, name: str) -> dict[str, Option]:
-    """The options that a class of the user's declares in its ``Options``; none of the package's."""
+    """The options that a class of the user's declares in its ``Options``; none for the package's.
+
+    Raises:
+        ConfigError: as :func:`find`.
+    """
     return _own_options(kind, find(kind, name)) if ":" in name else {}
 
 
@@ -251,7 +262,11 @@ def _check_strategy(found: Any, at: str) -> set[str]:
 
 
 def import_named(path: str, *, trust: bool = True, at: str = "") -> Any:
-    """What ``module:name`` stands for, the current directory searched last, else ConfigError."""
+    """What ``module:name`` stands for; the current directory is searched last.
+
+    Raises:
+        ConfigError: it cannot be imported, or may not be.
+    """
     if path in _named:
         return _named[path]
     module, _, name = path.partition(":")

@@ -77,8 +77,13 @@ def option(default: Any, text: str, **declared: Any) -> Any:
 
     ``alpha: float = option(1.0, "Mix with λ ~ Beta(α, α).", bounds=ABOVE_0)``
 
-    The default is of the annotated type, "auto" or "same"; ``declared`` are other fields of
-    :class:`Option` but ``key`` and ``types``. ConfigError for bounds that are none.
+    Args:
+        default: of the annotated type, "auto" or "same".
+        text: what it is, one line.
+        **declared: any other field of :class:`Option` but ``key`` and ``types``.
+
+    Raises:
+        ConfigError: bounds that are none.
     """
     if "words" not in declared:
         declared["words"] = (default,) if default in OPEN else ()

@@ -17,7 +17,15 @@ _CHOSEN_BY = {made.classes: key for key, made in OPTIONS.items() if made.classes
 
 
 def check_relevant(config: Config, given: Iterable[str]) -> None:
-    """ConfigError for the first of the options ``given`` that ``config``, maybe "auto", ignores."""
+    """Refuse options that were asked for by name and that ``config`` does not read.
+
+    Args:
+        config: the whole configuration, "auto" allowed.
+        given: ``table.option`` of what flags and overrides set.
+
+    Raises:
+        ConfigError: names the first such option, its flag and the reason.
+    """
     for option in given:
         reason = idle(config, option)
         if reason is not None:

@@ -77,7 +77,11 @@ def merge(
 ) -> Config:
     """Replace what ``tables`` (table → option → value) names; the rest stays.
 
-    ``where`` begins every message; ``trust`` lets a class of the user's be imported.
+    Args:
+        config: what is changed.
+        tables: the values.
+        where: begins every message; "" begins none.
+        trust: whether a class of the user's that ``tables`` names may be imported.
 
     Raises:
         ConfigError: an unknown table or option, or a value of another type.

@@ -44,7 +44,11 @@ def split_columns(X: Any, widths: tuple[int, ...]) -> list[Array]:
 
 
 def as_column(y: Any) -> Array:
-    """Tails (n,) as int64 or strings; DataError for another shape or kind, or a missing value."""
+    """Tails (n,) as int64 or strings.
+
+    Raises:
+        DataError: another shape, a missing value, or another kind.
+    """
     values = y.to_numpy() if hasattr(y, "to_numpy") else _array(y)
     if values.ndim == 2 and values.shape[1] == 1:
         values = values[:, 0]
@@ -54,7 +58,11 @@ def as_column(y: Any) -> Array:
 
 
 def as_weights(sample_weight: Any, count: int) -> Array:
-    """``fit``'s sample_weight as (count,) float64; DataError unless finite, from 0, not all 0."""
+    """``fit``'s sample_weight as (count,) float64.
+
+    Raises:
+        DataError: another shape, a weight that is negative or not finite, or all zero.
+    """
     weights = np.asarray(sample_weight, dtype=np.float64)
     if weights.shape != (count,):
         raise DataError(f"sample_weight must have the shape ({count},), not {weights.shape}")
@@ -66,7 +74,11 @@ def as_weights(sample_weight: Any, count: int) -> Array:
 
 
 def with_tails(columns: list[Array], y: Any) -> list[Array]:
-    """X's three columns, or its two and y; DataError without one tail for each row."""
+    """Three columns: X's own, or X's two and y.
+
+    Raises:
+        DataError: tails twice, not at all, or not as many as rows.
+    """
     if len(columns) == 3:
         if y is not None:
             raise DataError("X has three columns, tails among them: leave y out")
@@ -145,7 +157,11 @@ class Names:
 
     @classmethod
     def of(cls, *columns: Array, what: str) -> Names:
-        """The distinct values of some columns, ascending; DataError for strings and integers."""
+        """The distinct values of some columns, ascending.
+
+        Raises:
+            DataError: strings in one column and integers in another.
+        """
         if len({column.dtype.kind for column in columns}) > 1:
             raise DataError(f"{what} must all be strings or all integers, in heads and in tails")
         return cls(np.unique(np.concatenate(columns)))

@@ -25,7 +25,11 @@ class PackedFolder:
         return name in self.files
 
     def read(self, name: str) -> bytes:
-        """A file's content; CheckpointError where the run has no such file."""
+        """A file's content.
+
+        Raises:
+            CheckpointError: the run has no such file.
+        """
         if name not in self.files:
             raise CheckpointError(f"{self.path / name}: not part of this run")
         return self.files[name]

@@ -54,8 +54,15 @@ def low_degree_mrr(estimator: Any, X: Any, y: Any = None) -> float:
     """Filtered MRR of the queries whose answer is in the low bin: 1 ≤ d_tail < 10.
 
     Pass it as ``scoring=low_degree_mrr`` to ``cross_val_score`` or ``GridSearchCV``. Degrees are
-    those of the triples that ``estimator`` was fitted on, a completer, a pipeline that ends with
-    one, or a search over either; else ConfigError. NaN where no query is in the bin.
+    those of the triples that ``estimator`` was fitted on. NaN where no query is in the bin.
+
+    Args:
+        estimator: a fitted completer, a pipeline that ends with one, or a search over either.
+        X: triples, as the estimator takes them.
+        y: the tails, where X has two columns.
+
+    Raises:
+        ConfigError: an estimator that ends with no completer.
     """
     while not hasattr(estimator, "rank"):
         if hasattr(estimator, "best_estimator_"):

@@ -30,10 +30,12 @@ def account(
 ) -> dict[str, Any]:
     """Everything there is to say of one model on one split, unrounded.
 
-    ``bins`` are of the tail-relation degree, ``new`` the entities that the run a training started
-    from does not know. ``calibration`` comes from
-    :func:`dglkgmix.evaluation.calibration.assess_calibration`, ``shortlist`` from
-    :meth:`dglkgmix.evaluation.list_account.ListedAnswers.account`.
+    Args:
+        table: its ranks.
+        bins: bins of the tail-relation degree.
+        calibration: of :func:`dglkgmix.evaluation.calibration.assess_calibration`.
+        shortlist: of :meth:`dglkgmix.evaluation.list_account.ListedAnswers.account`.
+        new: entities that the run a training started from does not know.
 
     Returns:
         ``overall``, ``directions.{head,tail}`` and ``bins.<name>``, each with mrr, mr, hits@1,
@@ -61,10 +63,14 @@ def account(
 def details(table: RankTable, kg: KnowledgeGraph, kind: str) -> dict[str, Any]:
     """A further grouping of a rank table: what ``dglkgmix evaluate --by`` shows.
 
-    ``kind`` is ``relation`` or ``relation-class`` (1-1, 1-n, n-1, n-n by direction); a degree of
-    the given entity (head) or the answer (tail) as the query sees them, or ``other-relation``, its
-    in-degree less the tail-relation degree; ``joint``, tail-relation × other-relation degree;
-    ``macro``, means over distinct queries and over relations; ``ties``, the other two tie rules.
+    Args:
+        table: the ranks.
+        kg: their graph.
+        kind: ``relation`` and ``relation-class`` (1-1, 1-n, n-1, n-n by direction); a degree of
+            the given entity (head) or the answer (tail) as the query sees them, or
+            ``other-relation``, its in-degree less the tail-relation degree; ``joint``,
+            tail-relation × other-relation degree; ``macro``, means over distinct queries and over
+            relations; ``ties``, the other two tie rules.
 
     Returns:
         Groups by name with their metrics; for ``joint`` the names of ``rows`` and ``columns``,

@@ -64,9 +64,12 @@ def reliability(scores: Array, labels: Array, platt: Platt) -> list[Point]:
 
 
 def errors(scores: Array, labels: Array, platt: Platt) -> dict[str, float | None]:
-    """Of scores (N,) read through ``platt``: ece (15 equal-mass bins), brier and log_loss.
+    """Of scores read through ``platt``: ece (15 equal-mass bins), brier and log_loss.
 
-    ``labels`` (N,) say which triples are true. All three are None where N is 0.
+    Args:
+        scores: (N,) scores of true and false triples; None for all three where N is 0.
+        labels: (N,) which are true.
+        platt: the scaling; ``Platt()`` is the plain sigmoid.
     """
     if not len(scores):
         return dict.fromkeys(("ece", "brier", "log_loss"))

@@ -62,8 +62,12 @@ class Candidates:
           entity is none where training shows it in a slot in which no answer of the relation is.
 
         A relation without training triples has all entities as candidates, and under ``typed`` an
-        entity without training triples is one of every relation. ``types`` are those of every
-        entity, by id (:func:`read_types`).
+        entity without training triples is one of every relation.
+
+        Args:
+            kg: the graph.
+            rule: one of ``RULES``; None is the default.
+            types: the types of every entity, by id (:func:`read_types`).
 
         Raises:
             ConfigError: an unknown rule, ``node-types`` without node types, or a rule and types.

@@ -26,8 +26,12 @@ SHOWN, ECE_BANDS, BANDS, PRECISION = 10, 15, 10, (1, 3, 10)
 class ListedAnswers:
     """The first ten answers of every list, N of them, all (N,).
 
-    ``true`` says whether the split holds the answer, ``place`` counts from 1, ``degree`` is the
-    tail-relation degree, ``relation`` the query's.
+    Attributes:
+        probability: of each.
+        true: whether the split holds it.
+        place: from 1.
+        degree: its tail-relation degree.
+        relation: of its query.
     """
 
     probability: Array

@@ -135,10 +135,14 @@ def features(lists: Shortlists) -> Array:
 
 
 def fit_list_probability(lists: Shortlists, true: Array) -> ListProbability | None:
-    """Logistic regression with a normal prior on standardised weights and on relations' offsets.
+    """Maximum likelihood with a normal prior on standardised weights and on relations' offsets.
 
-    ``true`` (Q, K) says which candidates are facts of the split. None with fewer than ``FEWEST``
-    true or false ones.
+    Args:
+        lists: of the queries of a split.
+        true: (Q, K) which candidates are facts of the split.
+
+    Returns:
+        None with fewer than ``FEWEST`` true or false candidates.
     """
     from scipy.optimize import minimize
 
@@ -216,8 +220,11 @@ def repeat_shares(kg: KnowledgeGraph, one_tail: Tensor) -> dict[int, float]:
     in validation.
 
     The lists of validation queries cannot tell it: each of these queries has a held-out answer.
-    The share over all relations of a kind, ``one_tail`` (2R,) bool or not, weighs in that of each
-    as 20 queries.
+
+    Args:
+        kg: the graph.
+        one_tail: (2R,) bool, relations by which most heads have one tail. The share over all these
+            weighs in that of each as 20 queries, and so does that over all others in theirs.
     """
     held = torch.cat([kg.valid, kg.reciprocate(kg.valid, kg.num_relations)])
     fresh = held[~kg.train_index.contains(*held.unbind(1))]

@@ -68,7 +68,11 @@ METRICS = {
 
 
 def metric_named(path: str) -> Metric:
-    """What ``module:name`` stands for; ConfigError if it cannot be imported, or is no metric."""
+    """The metric that ``module:name`` stands for.
+
+    Raises:
+        ConfigError: it cannot be imported, or is not a :class:`Metric`.
+    """
     found = import_named(path)
     if not isinstance(found, Metric):
         raise ConfigError(f"{path} is not a dglkgmix.evaluation.metrics.Metric")
@@ -77,7 +81,11 @@ def metric_named(path: str) -> Metric:
 
 @contextmanager
 def further(metrics: Iterable[Metric]) -> Iterator[None]:
-    """Within it, these are computed and shown, too; ConfigError for a name that is taken."""
+    """Within it, these metrics are computed and shown, too.
+
+    Raises:
+        ConfigError: a name that a metric has already.
+    """
     added: list[str] = []
     try:
         for metric in metrics:
@@ -188,7 +196,9 @@ def macro(table: RankTable, over: str) -> Metrics:
 def joint(table: RankTable, rows: DegreeBins, columns: DegreeBins) -> dict[str, Any]:
     """By tail-relation degree (``rows``) × other-relation degree (paper, Figure 2 c).
 
-    ``mrr`` and ``queries`` are lists of rows, the MRR None where no query falls.
+    Returns:
+        The names of ``rows`` and ``columns``; ``mrr`` and ``queries`` as lists of rows, the MRR
+        None where no query falls.
     """
     shape = len(rows.names), len(columns.names)
     groups = bin_of(table, rows) * shape[1] + bin_of(table, columns, "other_relation")

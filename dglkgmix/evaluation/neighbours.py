@@ -19,9 +19,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Neighbour:
-    """An entity or relation, or the ``reciprocal`` of one, near another.
+    """An entity or relation near another.
 
-    ``degree`` counts its training triples: without any, the vector is untrained.
+    Attributes:
+        name: its name.
+        cosine: of the angle between the two vectors.
+        degree: training triples of the entity, or of the relation; where there is none, the vector
+            is untrained.
+        reciprocal: whether it is the reciprocal of the relation ``name``.
     """
 
     name: str
@@ -36,7 +41,11 @@ class Neighbours:
     Entities have their whole vectors: for ``complex`` and ``rotate`` the real parts beside the
     imaginary ones, so that the cosine is the real part of the Hermitian product over the lengths.
     Relations have what :meth:`Decoder.relation_directions` makes of them, reciprocal ones included.
-    ``vectors`` are what ``model.encode()`` gave in evaluation mode; None encodes.
+
+    Args:
+        kg: the graph that the model was trained on.
+        model: the model.
+        vectors: what ``model.encode()`` gave in evaluation mode; None encodes.
     """
 
     def __init__(

@@ -45,9 +45,14 @@ def log_loss(logits: Array, labels: Array) -> Array:
 
 
 def fit_platt(scores: Array, labels: Array) -> Platt:
-    """Fit finite scores (N,) to labels (N,) by maximum likelihood; DataError if these are all one.
+    """Fit by maximum likelihood, with a slope on standardised scores within ``SLOPE``.
 
-    The slope on standardised scores stays within ``SLOPE``.
+    Args:
+        scores: (N,) finite scores.
+        labels: (N,) true or false, both present.
+
+    Raises:
+        DataError: only true or only false triples.
     """
     from scipy.optimize import minimize
 

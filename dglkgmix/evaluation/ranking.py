@@ -66,11 +66,17 @@ def rank(
 ) -> Ranks:
     """Rank the answer of each query among the entities that are not known answers themselves.
 
-    Neither ``block``, the scores (and comparisons) held at once, nor the number of processes
-    changes a rank, where the scorer keeps what
-    :class:`~dglkgmix.evaluation.model_scorer.Scorer` asks of it. ``known`` holds every known
-    triple, both directions; ``candidates`` None are all entities. ``processes`` have this model
-    and call with the same arguments; each ranks its part, and all get all ranks.
+    Neither ``block`` nor the number of processes changes a rank, where the scorer keeps what
+    :class:`~dglkgmix.evaluation.model_scorer.Scorer` asks of it.
+
+    Args:
+        scorer: the model.
+        queries: Q queries with answers.
+        known: every known triple, both directions; each is removed once, the answer never.
+        block: scores held at once (and as many comparisons).
+        candidates: the entities that count; None is all of them.
+        processes: those that have this model and call with the same arguments; each ranks its
+            part of the queries, and all get all ranks.
 
     Raises:
         NumericError: a score is not finite; the message names the query.

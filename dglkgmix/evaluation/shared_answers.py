@@ -23,7 +23,11 @@ _BLOCK = 512
 
 
 class SharedAnswers:
-    """The figures for any candidates; the facts of a relation are laid out when first asked for."""
+    """The figures for any candidates; the facts of a relation are laid out when first asked for.
+
+    Args:
+        known: the facts.
+    """
 
     def __init__(self, known: TripleIndex) -> None:
         counts = np.diff(known.indptr.numpy())

@@ -89,7 +89,11 @@ def make_shortlists(
     *,
     candidates: Candidates,
 ) -> Shortlists:
-    """:func:`shortlists`, a block of queries at a time; NumericError for a score not finite."""
+    """:func:`shortlists` of Q queries; scores are held for a block of them at a time.
+
+    Raises:
+        NumericError: a score is not finite.
+    """
     size = max(1, min(RUN, BLOCK // kg.num_entities))
     parts = []
     with torch.no_grad():
@@ -109,12 +113,15 @@ def read_shortlists(
     candidates: Candidates | None = None,
     asked: TripleIndex | None = None,
 ) -> tuple[Shortlists, Array]:
-    """The list of each distinct query of a split, and (Q, K) bool which candidates the split holds.
+    """The list of each distinct query of a split, and which candidates the split holds.
 
     Training facts are left out; for the test split validation facts, too. So a candidate of the
     validation split counts as wrong where only the test split has it. ``candidates`` None are the
     default of :meth:`~dglkgmix.evaluation.candidates.Candidates.of`. The queries of ``asked`` take
     the place of the split's.
+
+    Returns:
+        The lists of the Q queries, and (Q, K) bool.
     """
     held = kg.index_of(kg.split(split))
     asked = asked or held

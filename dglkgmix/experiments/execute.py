@@ -36,7 +36,11 @@ FORMAT = 4
 
 @lru_cache(maxsize=4)
 def load_graph(data: DataConfig) -> KnowledgeGraph:
-    """The graph of a ``[data]`` table, or DataError; the last few are kept, as cells share them."""
+    """The graph of a ``[data]`` table; the last few are kept, as cells share them.
+
+    Raises:
+        DataError: data that cannot be found or read.
+    """
     from dglkgmix.kg.options import ReadOptions
     from dglkgmix.kg.sources import load
 

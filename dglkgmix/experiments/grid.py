@@ -85,7 +85,12 @@ class Experiment:
 
 
 def parse_experiment(text: str, where: str = "experiment") -> Experiment:
-    """Check the text of an experiment file; a ConfigError's message starts with ``where``."""
+    """Check the text of an experiment file.
+
+    Raises:
+        ConfigError: unknown keys (with close matches), values of another type, or axes that
+            contradict each other; the message starts with ``where``.
+    """
     try:
         tables = parse(text, where)
     except ConfigError as error:
@@ -133,7 +138,11 @@ def parse_experiment(text: str, where: str = "experiment") -> Experiment:
 
 
 def parse_comparison(table: Any, axes: Mapping[str, Sequence[Any]], where: str) -> Comparison:
-    """Check one ``[[comparisons]]`` table; ConfigError unless both sides name the same axes."""
+    """Check one ``[[comparisons]]`` table.
+
+    Raises:
+        ConfigError: no ``of`` and ``against`` with the same axes and other values of the grid.
+    """
     if not isinstance(table, dict) or set(table) != {"of", "against"}:
         raise ConfigError(f"{where}: must be a table with of and against")
     sides: list[Options] = []
@@ -159,8 +168,11 @@ def parse_comparison(table: Any, axes: Mapping[str, Sequence[Any]], where: str) 
 def known_options(tables: Mapping[str, Any], where: str) -> dict[str, tuple[str, str] | None]:
     """All options, with those of the classes of the user's that a file names anywhere.
 
-    Each leads to None, or to the option that names its class and the class's name. ConfigError for
-    a class that cannot be imported.
+    Returns:
+        option → None, or the option that names its class and the class's name.
+
+    Raises:
+        ConfigError: a class that cannot be imported.
     """
     known: dict[str, tuple[str, str] | None] = dict.fromkeys(OPTIONS)
     left: list[tuple[str, Any]] = [("", tables)]
@@ -182,7 +194,11 @@ def known_options(tables: Mapping[str, Any], where: str) -> dict[str, tuple[str,
 def parse_options(
     table: Mapping[str, Any], where: str, known: Collection[str]
 ) -> tuple[Options, str | None]:
-    """A table of ``known`` options, flat, and its ``recipe``; ConfigError for any other."""
+    """A table of options, flat, and its ``recipe``.
+
+    Raises:
+        ConfigError: an option that is not ``known``, or a recipe that is no template.
+    """
     options = {key: value for key, value in table.items() if key != "recipe"}
     if "recipe" not in table:
         return flatten(options, where, known), None

@@ -111,7 +111,11 @@ def make_plan(experiment: Experiment, graphs: Graphs, *, jobs: int = 1) -> Plan:
 
 
 def cell_config(experiment: Experiment, axes: Mapping[str, Any], seed: int) -> Config:
-    """The settings of a cell, "auto" and "same" not settled yet; raises as :func:`set_options`."""
+    """The settings of a cell, "auto" and "same" not settled yet.
+
+    Raises:
+        ConfigError: a value of another type than its option; an unknown recipe.
+    """
     strategy = axes["strategy"]
     template = experiment.variant_recipes.get(strategy) or experiment.recipe
     named = {axis: slug(axes[axis]) for axis in AXES}
@@ -131,7 +135,11 @@ def cell_config(experiment: Experiment, axes: Mapping[str, Any], seed: int) -> C
 
 
 def set_options(config: Config, options: Options, *, where: str) -> Config:
-    """Replace options called ``table.option``; ConfigError for unknown ones and other types."""
+    """Replace many options called ``table.option`` at once.
+
+    Raises:
+        ConfigError: an unknown option, or a value of another type.
+    """
     tables: dict[str, Options] = {}
     for option, value in options.items():
         table, _, name = option.partition(".")

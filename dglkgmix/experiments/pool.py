@@ -37,9 +37,13 @@ def run_tasks(
 ) -> Iterator[Outcome]:
     """Run every task once; a failure ends its own task and those that need it, no others.
 
-    ``needs`` leads from tasks to the one that must have succeeded before, which stands earlier.
-    ``run`` does a task by name: in this process, or in others with several ``jobs`` at once. An
-    interrupt (Ctrl-C) ends the workers and is passed on.
+    Args:
+        needs: task → the task that must have succeeded before it, which stands earlier.
+        run: does one task by name; with several jobs it goes to other processes.
+        jobs: how many at once; 1 runs in this process.
+        started: called when a task begins.
+
+    An interrupt (Ctrl-C) ends the workers and is passed on.
     """
     # Forked processes would inherit locks of PyTorch's and DGL's threads.
     context = multiprocessing.get_context("spawn")

@@ -81,7 +81,12 @@ def packaged_text(kind: str, name: str) -> str:
 
 
 def recipe_text(name: str) -> str:
-    """The TOML of a recipe by name, or of a file; UnknownNameError, which lists close matches."""
+    """The TOML of a packaged recipe, or of the recipe file at the path ``name``.
+
+    Raises:
+        UnknownNameError: no recipe of that name; the message lists close matches.
+        ConfigError: a file that cannot be read.
+    """
     if name.endswith(".toml"):
         return read_utf8(name)
     if name not in recipe_names():

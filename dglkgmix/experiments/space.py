@@ -57,7 +57,12 @@ class Space:
 
 
 def parse_space(text: str, where: str = "space") -> Space:
-    """Check the text of a space file; a ConfigError's message starts with ``where``."""
+    """Check the text of a space file.
+
+    Raises:
+        ConfigError: unknown keys or options (with close matches), values that an option cannot
+            take, ranges that are empty; the message starts with ``where``.
+    """
     tables = parse(text, where)
     refuse_unknown(tables, ("settings", "space"), where)
     if not tables.get("space"):

@@ -70,7 +70,11 @@ class Goal:
             raise ConfigError(f"weight must lie in [0, 1], not {self.weight}")
 
     def check(self, kg: KnowledgeGraph) -> None:
-        """ConfigError for data without validation triples that the objective asks for."""
+        """Refuse data that tell no trial from another.
+
+        Raises:
+            ConfigError: there are no validation triples, or none that the objective asks for.
+        """
         queries = evaluation_queries(kg, "valid")
         if not len(queries):
             raise ConfigError("the data has no validation triples to choose settings by")
@@ -136,8 +140,10 @@ def starting_point(
     """The settings that trials start from: recipe, ``[settings]`` of the space, data, overrides.
 
     ``data`` are ``data.source`` and the options that say how it is read; ``recipe`` takes the place
-    of the space's; ``overrides`` are ``table.option=value`` strings. ConfigError for a value that
-    an option cannot take, or an override of what is searched over.
+    of the space's; ``overrides`` are ``table.option=value`` strings.
+
+    Raises:
+        ConfigError: a value that an option cannot take, or an override of what is searched over.
     """
     name = recipe or space.recipe
     config = Config() if name is None else load_recipe(name)

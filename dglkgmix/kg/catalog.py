@@ -117,9 +117,10 @@ def fetch(data: str | Entry, *, progress: Progress | None = None, timeout: float
     into memory, verified and then written, each whole or not at all: several processes may fetch
     the same data set at the same time.
 
-    ``data`` may be an entry of your own. A download fails after ``timeout`` seconds without an
-    answer. ``progress`` is called with a file's name, the bytes so far and in all, None where
-    unknown.
+    Args:
+        data: a name of the catalog, or an entry of your own.
+        progress: called with a file's name, the bytes so far and in all (None where unknown).
+        timeout: seconds without an answer after which a download fails.
 
     Raises:
         UnknownNameError: no such data set.

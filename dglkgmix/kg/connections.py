@@ -24,7 +24,13 @@ def shortest_paths(
     by the second: an entity of many triples says little about those that it connects.
 
     All triples of either end, and those of the neighbours of one end, are read at most once.
-    ``relation`` may be a reciprocal one; ``most`` paths are found.
+
+    Args:
+        kg: the graph.
+        head: id of an entity.
+        relation: id of a relation, reciprocal ones included.
+        tail: id of an entity.
+        most: number of paths.
     """
     if head == tail:
         return []

@@ -225,10 +225,12 @@ def query_degrees(kg: Graph, split: str) -> Tensor:
 def degree_summary(
     kg: Graph, bins: DegreeBins, threshold: int, partners: int, rule: str
 ) -> dict[str, Any]:
-    """What ``dglkgmix degrees --json`` prints: :func:`mixing_summary` with two further keys.
+    """What ``dglkgmix degrees --json`` prints.
 
-    ``pairs`` counts the distinct (tail, relation) pairs of training triples, reciprocals included,
-    ``bins`` for each split how many of its queries, both directions, fall into each bin.
+    Returns:
+        pairs: distinct (tail, relation) pairs of the training triples, reciprocals included.
+        below_threshold, without_partner, synthetic_per_epoch: see :func:`mixing_summary`.
+        bins: for each split how many of its queries, both directions, fall into each bin.
     """
     return {
         "pairs": len(kg.degrees.pair_keys),

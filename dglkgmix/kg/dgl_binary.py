@@ -28,7 +28,11 @@ _DIGEST_SIZE = 32
 
 
 def save_binary(kg: KnowledgeGraph, path: Path) -> None:
-    """Writes a graph with its names and splits; StorageError where that fails."""
+    """Writes a graph with its names and splits.
+
+    Raises:
+        StorageError: the file cannot be written.
+    """
     labels = {**_pack("entity", kg.entities), **_pack("relation", kg.relations)}
     with tempfile.TemporaryDirectory(prefix="dglkgmix-") as folder:
         part = Path(folder) / "graph"
@@ -38,7 +42,11 @@ def save_binary(kg: KnowledgeGraph, path: Path) -> None:
 
 
 def load_binary(path: Path) -> KnowledgeGraph:
-    """Reads what :func:`save_binary` wrote; DataError for a file of other origin, or damaged."""
+    """Reads what :func:`save_binary` wrote.
+
+    Raises:
+        DataError: a file of other origin, or a damaged one.
+    """
     try:
         content = path.read_bytes()
     except OSError as error:

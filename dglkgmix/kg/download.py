@@ -48,12 +48,17 @@ def download(
 ) -> bytes:
     """The file at an ``http`` or ``https`` address.
 
-    Redirections are followed, to HTTP(S) alone, and proxies are those that the environment names.
+    Args:
+        url: redirections are followed, to HTTP(S) alone. Proxies are those that the environment
+            names.
+        timeout: seconds without an answer after which the download fails; so does one of less
+            than ``SLOWEST`` bytes a second for longer than that.
+        max_bytes: a larger file is refused.
+        progress: called after every piece.
 
     Raises:
-        StorageError: the address cannot be reached, answers with an error, sends nothing for
-            ``timeout`` seconds, less than ``SLOWEST`` bytes a second for longer than that, or more
-            than ``max_bytes``. The message begins with the address.
+        StorageError: the address cannot be reached, answers with an error, stops sending or sends
+            too much. The message begins with the address.
     """
     silent = f"{url}: no answer within {timeout:g} s"
     try:

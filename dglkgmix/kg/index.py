@@ -49,7 +49,11 @@ class TripleIndex:
         return len(self.heads)
 
     def locate(self, heads: Any, relations: Any) -> Tensor:
-        """Rows of queries, same shape, long, -1 for none; OutOfRangeError for ids of no graph."""
+        """Rows of queries (heads[b], relations[b]), same shape, long; -1 where there is none.
+
+        Raises:
+            OutOfRangeError: an id outside the graph.
+        """
         heads = as_ids(heads, "entity", self.num_entities)
         relations = as_ids(relations, "relation", self.num_relations)
         heads, relations = broadcast(heads, relations)
@@ -58,7 +62,9 @@ class TripleIndex:
     def tails_of(self, heads: Any, relations: Any) -> tuple[Tensor, Tensor]:
         """Every known tail of a batch of B queries.
 
-        (P,) ascending positions 0..B-1 in the batch, and (P,) tails, ascending within a row.
+        Returns:
+            rows: (P,) long, ascending positions 0..B-1 in the batch.
+            tails: (P,) long, ascending within a row.
         """
         at = self.locate(heads, relations)
         begin = self.indptr[at.clamp(min=0)]
@@ -69,7 +75,9 @@ class TripleIndex:
     def triples_of(self, heads: Any) -> tuple[Tensor, Tensor, Tensor]:
         """Every triple of a batch of B heads.
 
-        (P,) ascending positions 0..B-1 in the batch, relations and tails, ascending within a row.
+        Returns:
+            rows: (P,) long, ascending positions 0..B-1 in the batch.
+            relations, tails: (P,) long, ascending within a row.
         """
         heads = as_ids(heads, "entity", self.num_entities)
         begin = self.indptr[torch.searchsorted(self.heads, heads)]

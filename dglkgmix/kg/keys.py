@@ -25,7 +25,12 @@ def as_integers(values: Any, what: str) -> Tensor:
 
 
 def as_ids(values: Any, what: str, size: int) -> Tensor:
-    """As :func:`as_integers`; OutOfRangeError, which names it, for an id outside [0, size)."""
+    """Array-like of ids -> LongTensor of the same shape, every one checked to be in [0, size).
+
+    Raises:
+        DataError: numbers that are not integers.
+        OutOfRangeError: an id below 0 or not below ``size``; it names the id.
+    """
     ids = as_integers(values, f"{what} ids")
     if ids.numel():
         low, high = torch.aminmax(ids)
@@ -50,7 +55,12 @@ def triple_keys(triples: Tensor, num_entities: int, num_relations: int) -> Tenso
 
 
 def distinct(keys: Tensor) -> tuple[Tensor, Tensor]:
-    """Ascending first positions (n,) of the distinct ones of N keys, and (N,) places among them."""
+    """Distinct ones of N keys, in order of first appearance.
+
+    Returns:
+        first: (n,) positions of the first occurrence of each key, ascending.
+        which: (N,) for each key its place in ``first``.
+    """
     ordered, positions = torch.sort(keys, stable=True)
     is_first = torch.ones(len(keys), dtype=torch.bool)
     is_first[1:] = ordered[1:] != ordered[:-1]
@@ -77,7 +87,11 @@ def find(sorted_keys: Tensor, wanted: Tensor) -> Tensor:
 
 
 def expand(begin: Tensor, counts: Tensor) -> tuple[Tensor, Tensor]:
-    """Positions of N stretches of a long array from ``begin`` (N,), of ``counts`` (N,) each.
+    """Positions of several stretches of a long array.
+
+    Args:
+        begin: (N,) long, where stretch i begins.
+        counts: (N,) long, how long it is; 0 is allowed.
 
     Returns:
         rows: (P,) long, the stretch that each position belongs to, ascending 0..N-1.

@@ -53,7 +53,11 @@ class ReadOptions:
     normalize: str | None = None
 
     def refuse(self, names: Sequence[str], where: object) -> None:
-        """ConfigError, which begins with ``where``, if one of these options is given."""
+        """Refuse options that a file of this kind has no use for.
+
+        Raises:
+            ConfigError: one of ``names`` is given; the message begins with ``where``.
+        """
         given = [f"--{name}" for name in names if getattr(self, name)]
         if given:
             raise ConfigError(f"{where}: {', '.join(given)} has no effect on it: leave it out")

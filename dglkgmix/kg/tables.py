@@ -56,7 +56,11 @@ class TripleTable:
             raise DataError(f"{label}: a name cannot be written as UTF-8: {error}") from None
 
     def renamed(self, change: Callable[[str], str], label: str) -> TripleTable:
-        """With other names, equal ones joined; DataError, after ``label``, for an empty one."""
+        """With other names, those that become equal being one.
+
+        Raises:
+            DataError: a name of which nothing is left; the message begins with ``label``.
+        """
         names = [change(name) for name in self.names.to_pylist()]
         if "" in names:
             empty = np.array([not name for name in names])[self.codes]

@@ -61,8 +61,10 @@ def tsv_bytes(kg: KnowledgeGraph, rows: Tensor) -> bytes:
     """Rows (N, 3) as tab-separated names, which the TSV reader turns into the same rows.
 
     A row whose tail ends with a CR is ended by CRLF, so that the CR stays part of the name; a
-    file that begins with U+FEFF gets a byte-order mark before it. DataError for a name that holds
-    a tab or a line feed.
+    file that begins with U+FEFF gets a byte-order mark before it.
+
+    Raises:
+        DataError: a name that holds a tab or a line feed.
     """
     for vocabulary in (kg.entities, kg.relations):
         vocabulary.check_tsv("convert to Parquet")

@@ -39,7 +39,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Query:
-    """Two names of a triple, else ConfigError; the third, None, is asked for."""
+    """Two names of a triple; the third, None, is asked for.
+
+    Raises:
+        ConfigError: not exactly two of the three are given.
+    """
 
     head: str | None = None
     relation: str | None = None
@@ -115,10 +119,14 @@ class Prediction:
 class Predictor:
     """Answers queries by names with any scorer.
 
-    ``kg`` is what the scorer was trained on, ``bins`` are of the degrees that come with every
-    answer. Without ``listed`` there are no probabilities, without an explainer no ``why``.
-    ``candidates`` may answer, those that ``listed`` was fitted with; None is the default of
-    :meth:`~dglkgmix.evaluation.candidates.Candidates.of`.
+    Args:
+        kg: the graph that the scorer was trained on.
+        scorer: the model.
+        listed: the probability of ranked answers; None leaves it out.
+        bins: of the degrees that come with every answer.
+        explainer: adds ``why`` to every answer; None leaves it out.
+        candidates: the entities that may answer, those that ``listed`` was fitted with; None is
+            the default of :meth:`~dglkgmix.evaluation.candidates.Candidates.of`.
     """
 
     def __init__(

@@ -40,10 +40,14 @@ _PRIOR = 5
 
 @dataclass(frozen=True)
 class Suspect:
-    """A fact of the data, judged by the model trained without "fold 1" …, or by the "run"'s own.
+    """A fact of the data, judged by a model.
 
-    ``deviation`` is the mean of its two scores, in standard deviations from the mean of the facts
-    of its relation: the lower, the less plausible.
+    Attributes:
+        fact: its scores and filtered ranks in both queries.
+        deviation: the mean of its two scores, in standard deviations from the mean of the facts of
+            its relation: the lower, the less plausible.
+        judged_by: "fold 1" … for the model that was trained without that fold, "run" for the run's
+            own.
     """
 
     fact: Fact
@@ -61,8 +65,10 @@ class Suspect:
 class Suspects:
     """Facts of the data, the least plausible first.
 
-    ``not_judged`` training facts are left out: of entities or relations that are in no other one,
-    so that no model can be trained without them.
+    Attributes:
+        facts: those judged.
+        not_judged: number of training facts that were left out: of entities or relations that are
+            in no other one, so that no model can be trained without them.
     """
 
     facts: list[Suspect]
@@ -74,9 +80,12 @@ def detect_errors(
 ) -> Suspects:
     """Judge every fact of a run's data.
 
-    The models of the folds are trained with its settings, in folders ``fold-1`` and so on of
-    ``runs``; those that are there already are used, or their training goes on. With 0 folds the
-    run's own model judges training facts, too.
+    Args:
+        run: whose settings the models of the folds are trained with.
+        runs: folder for their run folders, ``fold-1`` and so on; those that are there already are
+            used, or their training goes on.
+        folds: number of trainings; with 0 the run's own model judges training facts, too.
+        progress: of the trainings.
 
     Raises:
         ConfigError: one fold or fewer than none; a run that began with weights of another one,

@@ -100,7 +100,10 @@ def judge_facts(
     """What the model makes of each of N triples (N, 3) of ``kg``'s ids, known or not.
 
     Ranks leave out the facts that any split holds. The rest is as of
-    :class:`dglkgmix.prediction.answers.Predictor`. NumericError for a score that is not finite.
+    :class:`dglkgmix.prediction.answers.Predictor`.
+
+    Raises:
+        NumericError: a score is not finite.
     """
     queries, bins = queries_of(kg, triples), bins or DegreeBins()
     among = candidates or Candidates.of(kg)

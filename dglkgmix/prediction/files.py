@@ -32,7 +32,10 @@ def read_queries(path: str | Path) -> list[tuple[str, Query | Triple]]:
     """Queries of a ``.csv``, ``.tsv`` or ``.txt`` file with the columns head, relation and tail.
 
     The first row names the columns; other columns are ignored. The empty field of a row is asked
-    for; a row without one is a given fact. Each comes with its ``path:line``.
+    for; a row without one is a given fact.
+
+    Returns:
+        Each query or fact with ``path:line``.
 
     Raises:
         DataError: a file that cannot be read, a missing column, or a row that is no query.
@@ -89,10 +92,12 @@ def rows(
 def write_answers(
     path: str | Path, predictions: Iterable[Prediction], numbers: Iterable[int] | None = None
 ) -> None:
-    """Write a file as :func:`write_rows` does.
+    """Write a ``.csv``, ``.tsv``, ``.jsonl`` or ``.parquet`` file, whole or not at all.
 
     A line of ``.jsonl`` is a query with its answers, :meth:`Prediction.to_dict`; a row of the
     others is an answer, :func:`rows`, with ``numbers`` as there.
+
+    Raises: as :func:`write_rows`.
     """
     found = list(predictions)
     write_rows(path, rows(found, numbers), COLUMNS, (p.to_dict() for p in found))
@@ -120,12 +125,16 @@ def write_rows(
     types: Mapping[str, type],
     objects: Iterable[Row] | None = None,
 ) -> None:
-    """Write a ``.csv``, ``.tsv``, ``.jsonl`` or ``.parquet`` file, whole or not at all.
+    """Write a file, whole or not at all; rows are read as they are written.
 
-    Rows, of a value or None for each column of ``types`` (str, int, float or bool), are read as
-    they are written; ``objects`` take their place as the lines of ``.jsonl``. In ``.csv`` a name
-    that a spreadsheet would take for a formula gets a leading apostrophe; the others keep every
-    name to the letter.
+    In ``.csv`` a name that a spreadsheet would take for a formula gets a leading apostrophe; the
+    others keep every name to the letter.
+
+    Args:
+        path: ``.csv``, ``.tsv``, ``.jsonl`` or ``.parquet``.
+        rows: a value or None for each column.
+        types: the columns in their order: str, int, float or bool.
+        objects: the lines of ``.jsonl``; None is the rows.
 
     Raises:
         ConfigError: another ending.

@@ -45,7 +45,12 @@ class Why:
 
 
 class Explainer:
-    """Finds what training holds beside an answer of a model, whose neighbours it is given."""
+    """Finds what training holds beside an answer.
+
+    Args:
+        kg: the graph that the model was trained on.
+        neighbours: of its model.
+    """
 
     def __init__(self, kg: KnowledgeGraph, neighbours: Neighbours) -> None:
         self.kg, self.neighbours = kg, neighbours

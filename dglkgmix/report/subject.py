@@ -69,7 +69,12 @@ class Subject:
 
 
 def read_subjects(runs: Sequence[Run], split: str, bins: DegreeBins) -> list[Subject]:
-    """What a page says of each run; DataError for an empty split, CheckpointError for a bad run."""
+    """Work out what a page says of each of ``runs``.
+
+    Raises:
+        DataError: the split holds no triples.
+        CheckpointError: a run that has no weights yet, or whose folder is damaged.
+    """
     names = unique_names([run.path for run in runs])
     subjects = []
     for place, (run, name) in enumerate(zip(runs, names, strict=True)):

@@ -43,7 +43,11 @@ def pack(state: dict[str, Any]) -> Callable[[Path], None]:
 
 
 def unpack(path: Path, where: str = "state") -> dict[str, Any]:
-    """The state that :func:`pack` wrote; else CheckpointError, which begins with ``where``."""
+    """The state that :func:`pack` wrote.
+
+    Raises:
+        CheckpointError: content that is no such state; the message starts with ``where``.
+    """
     try:
         with path.open("rb") as opened, safetensors.safe_open(_utf8(opened), "pt") as file:
             # In memory of their own: those of the file may not be aligned as new ones are.
@@ -66,7 +70,11 @@ def pack_weights(weights: dict[str, Tensor]) -> Callable[[Path], None]:
 
 
 def unpack_weights(source: bytes | Path, where: str = "weights") -> dict[str, Tensor]:
-    """What :func:`pack_weights` wrote, on the CPU; CheckpointError if it is no safetensors file."""
+    """The weights that :func:`pack_weights` wrote, on the CPU, from a file or its content.
+
+    Raises:
+        CheckpointError: content that is no safetensors file.
+    """
     try:
         if isinstance(source, bytes):
             return safetensors.torch.load(source)
@@ -78,7 +86,11 @@ def unpack_weights(source: bytes | Path, where: str = "weights") -> dict[str, Te
 
 
 def load_weights(model: torch.nn.Module, weights: dict[str, Tensor], where: str) -> None:
-    """Put ``weights`` into ``model``; CheckpointError for names or shapes that it does not have."""
+    """Put ``weights`` into ``model``.
+
+    Raises:
+        CheckpointError: names or shapes that the model does not have.
+    """
     try:
         model.load_state_dict(weights)
     except RuntimeError as error:
@@ -155,9 +167,11 @@ def _restore(value: Any, tensors: dict[str, Tensor]) -> Any:
 
 
 class StateFile:
-    """Reads and writes ``last/state.safetensors`` of a run folder, ``every`` so many epochs.
+    """Reads and writes ``last/state.safetensors`` of a run folder.
 
-    With "auto", as often as keeps writing below a twentieth of the time.
+    Args:
+        every: epochs between states, or "auto": as often as keeps writing below a twentieth of
+            the time.
     """
 
     def __init__(self, folder: RunFolder, every: int | str) -> None:
@@ -182,7 +196,11 @@ class StateFile:
         self._cost = self._written - start
 
     def load(self) -> dict[str, Any] | None:
-        """The last complete state, None where none was written yet; CheckpointError if damaged."""
+        """The last complete state, or None where none was written yet.
+
+        Raises:
+            CheckpointError: a damaged file, or one of another format.
+        """
         if not self._folder.has(STATE):
             return None
         where = str(self._folder.path / STATE)

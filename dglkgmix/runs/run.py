@@ -216,7 +216,13 @@ class Run:
         return fit_on_validation(ModelScorer(self.model), self.kg, self.candidates)
 
     def neighbours(self, name: str, top: int = 10, *, relation: bool = False) -> list[Neighbour]:
-        """Nearest entities, or relations: :meth:`dglkgmix.evaluation.neighbours.Neighbours.of`."""
+        """The entities nearest to the entity ``name``, or relations to the relation.
+
+        Raises:
+            UnknownNameError: a name that the graph lacks; the message lists close matches.
+            ConfigError: ``top`` is below 1.
+            NumericError: a vector is not finite.
+        """
         return Neighbours(self.kg, self.model).of(name, top, relation=relation)
 
     def account(self, split: str = "test", bins: DegreeBins | None = None) -> dict[str, Any]:

@@ -68,7 +68,11 @@ def write_config(folder: RunFolder, config: Config) -> None:
 
 
 def read_config(folder: RunFolder) -> Config:
-    """The settings that :func:`write_config` stored; CheckpointError where there are none."""
+    """The settings that :func:`write_config` stored.
+
+    Raises:
+        CheckpointError: the file is missing or damaged, or holds no settings.
+    """
     where = str(folder.path / CONFIG)
     try:
         config = loads(folder.read(CONFIG).decode(), _LEFT_OUT, where=where, trust=False)
@@ -105,7 +109,11 @@ def write_graph(folder: RunFolder, kg: KnowledgeGraph, new: Tensor | None = None
 
 
 def read_graph(folder: RunFolder) -> KnowledgeGraph:
-    """The graph that :func:`write_graph` stored; CheckpointError for files missing or damaged."""
+    """The graph that :func:`write_graph` stored.
+
+    Raises:
+        CheckpointError: a file that is missing, damaged or does not fit the others.
+    """
     entities, relations = (_read(folder, name, _NAMES) for name in (ENTITIES, RELATIONS))
     triples = _read(folder, TRIPLES, _TRIPLES)
     rows = torch.stack([_integers(triples.column(name).combine_chunks()) for name in ROLES], 1)
@@ -136,16 +144,23 @@ def read_new(folder: RunFolder) -> frozenset[str]:
 
 
 def read_weights(folder: RunFolder) -> dict[str, Tensor]:
-    """The selected weights of a finished run; CheckpointError where they are missing or damaged."""
+    """The selected weights of a finished run.
+
+    Raises:
+        CheckpointError: the file is missing or damaged.
+    """
     return checkpoint.unpack_weights(folder.checked(MODEL), str(folder.path / MODEL))
 
 
 def check_tables(
     weights: dict[str, Tensor], model: ModelConfig, kg: KnowledgeGraph, where: str
 ) -> None:
-    """CheckpointError for weights whose tables are not of this graph and these settings.
+    """Refuse weights whose tables are not of this graph and these settings.
 
     It is asked before a model is built, as settings that lie could ask for any amount of memory.
+
+    Raises:
+        CheckpointError: names ``where``, the table and both shapes.
     """
     lengths = (kg.num_entities, kg.num_query_relations)
     names = ("encoder.entity_table", "encoder.relation_table")

@@ -152,9 +152,13 @@ def shorten(name: str, length: int = 32) -> str:
 
 
 def page_svg(figure: Figure, name: str, title: str, alt: str) -> str:
-    """``figure`` as inline SVG for a page, with ids that start with ``name``.
+    """``figure`` as inline SVG for a page.
 
-    ``title`` is a short accessible name, ``alt`` says what the picture shows.
+    Args:
+        figure: what :func:`drawing` gave.
+        name: unique on the page; every id in the SVG starts with it.
+        title: a short accessible name.
+        alt: what the picture shows, in words.
     """
     buffer = io.StringIO()
     with _page_style():

@@ -44,7 +44,12 @@ class DegreeDistribution:
 
 
 def degree_distribution(kg: KnowledgeGraph, path: str | Path, bins: DegreeBins) -> None:
-    """Writes the figure of a graph to a .png, .svg or .pdf file; ConfigError for other endings."""
+    """Writes the figure of a graph to a .png, .svg or .pdf file.
+
+    Raises:
+        ConfigError: another ending.
+        StorageError: the file cannot be written.
+    """
     path = path_of(path)
     check_plot_path(path)
     (figure, _), ending = draw_degrees(distribution_of(kg, bins)), path.suffix[1:].lower()

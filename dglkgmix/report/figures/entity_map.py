@@ -25,7 +25,15 @@ Floats = np.ndarray[Any, np.dtype[np.float64]]
 
 @dataclass(frozen=True)
 class EntityMap:
-    """N drawn entities of ``total``: points (N, 2), degrees (N,), and names of both directions."""
+    """N drawn entities of ``total``.
+
+    Attributes:
+        points: (N, 2).
+        degrees: (N,) training triples of each.
+        names: N names.
+        total: entities of the graph.
+        axes: what the two directions are called.
+    """
 
     points: Floats
     degrees: np.ndarray[Any, np.dtype[np.int64]]
