@@ -21,22 +21,6 @@ def model(**options):
     return LinkPredictor.build(replace(OPTIONS, **options), KG, seed=1)
 
 
-def test_scores_by_hand():
-    predictor = model().eval()
-    x, r = predictor.encoder.entity_table, predictor.encoder.relation_table
-    with torch.no_grad():
-        predictor.bias.copy_(torch.tensor([0.0, 10.0, 20.0, 30.0]))
-    vectors = predictor.encode()
-    query = predictor.query(vectors, torch.tensor([2]), torch.tensor([1]))
-    plain = (x[2] * r[1] * x).sum(1)
-    torch.testing.assert_close(predictor.score_all(vectors, query)[0], plain + predictor.bias)
-    candidates = torch.tensor([[3, 3, 0]])
-    chosen = predictor.score(vectors, query, candidates)
-    torch.testing.assert_close(chosen, (plain + predictor.bias)[candidates])
-    without = predictor.score(vectors, query, candidates, with_bias=False)
-    torch.testing.assert_close(without, plain[candidates])
-
-
 def test_tucker_meets_each_relation_once():
     predictor = model(decoder="tucker").eval()
     vectors, seen = predictor.encode(), []
