@@ -12,6 +12,6 @@ def random_rows(entities, relations, count, seed=0):
     return torch.stack([torch.randint(size, (count,), generator=chance) for size in sizes], 1)
 
 
-def random_graph(entities, relations, count):
-    rows = random_rows(entities, relations, count)
+def random_graph(entities, relations, count, seed=0):
+    rows = random_rows(entities, relations, count, seed)
     return KnowledgeGraph.from_arrays(rows, entities=entities, relations=relations)
