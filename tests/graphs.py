@@ -15,3 +15,11 @@ def random_rows(entities, relations, count, seed=0):
 def random_graph(entities, relations, count, seed=0):
     rows = random_rows(entities, relations, count, seed)
     return KnowledgeGraph.from_arrays(rows, entities=entities, relations=relations)
+
+
+def typed(kg, types, names):
+    """The same graph with the type of each entity."""
+    splits, types = (kg.train, kg.valid, kg.test), torch.as_tensor(types)
+    return KnowledgeGraph(
+        kg.entities, kg.relations, *splits, node_types=types, node_type_names=names
+    )

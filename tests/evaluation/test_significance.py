@@ -190,11 +190,6 @@ def test_intervals_of_one_setting(kg):
     assert (high - low) / 2 == pytest.approx(normal, rel=0.25)
 
 
-@pytest.fixture
-def table(toy, make_ranks):
-    return make_ranks(toy, [1, 2, 3, 4])
-
-
 def test_rows_in_any_order_meet_their_own_query(table):
     shuffled = table.select(np.array([2, 0, 3, 1]))
     first, second = align([table, shuffled])
