@@ -12,20 +12,17 @@ def repeats(strategy) -> list[int]:
 
 
 def test_pairs_of_one_triple_repeat_it(started, everything) -> None:
-    """η = 3: the seven pairs with d = 1 get two extra draws each; (0, r0) with d = 3 none."""
+    """η = 3: the seven pairs with d = 1 get two extra draws each; (0, r0) with d = 3 none.
+
+    In 1-N they are weights of the positives, in 1-K triples.
+    """
+    times = [1, 1, 1, 3, 3, 3, 3, 3, 3, 3]
     for regime in ("1-n", "1-k"):
         strategy = started("oversample", regime=regime, threshold=3)
-        assert repeats(strategy) == [1, 1, 1, 3, 3, 3, 3, 3, 3, 3]
+        assert repeats(strategy) == times
+        weights = strategy.positive_weights(everything)
+        assert weights is None if regime == "1-k" else weights.tolist() == times
     assert strategy.coverage() == {"pairs_below_threshold": 7, "extra_per_epoch": 14}
-
-
-def test_1_n_weighs_and_1_k_repeats(started, everything) -> None:
-    weights = {}
-    for regime in ("1-n", "1-k"):
-        strategy = started("oversample", regime=regime, threshold=3)
-        weights[regime] = strategy.positive_weights(everything)
-    assert weights["1-n"].tolist() == [1, 1, 1, 3, 3, 3, 3, 3, 3, 3]
-    assert weights["1-k"] is None
 
 
 def test_a_pair_of_three_shares_its_draws(make) -> None:
