@@ -2,6 +2,7 @@
 
 import torch
 
+from dglkgmix.kg import SPLITS
 from dglkgmix.kg.graph import KnowledgeGraph
 
 
@@ -23,3 +24,8 @@ def typed(kg, types, names):
     return KnowledgeGraph(
         kg.entities, kg.relations, *splits, node_types=types, node_type_names=names
     )
+
+
+def same_triples(first, second):
+    """Whether all splits hold the same rows in the same order."""
+    return all(torch.equal(first.split(name), second.split(name)) for name in SPLITS)

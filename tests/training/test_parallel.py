@@ -22,13 +22,10 @@ from dglkgmix.sampling.negatives import TripleBatch
 from dglkgmix.sampling.queries import QueryBatches
 from dglkgmix.training.defaults import resolve
 from dglkgmix.training.parallel import check_devices, check_inputs, joined
-from dglkgmix.training.progress import Progress
-from dglkgmix.training.stage_loop import StageLoop
-from dglkgmix.training.stage_state import StageState
-from dglkgmix.training.stages import MAIN, stages
+from tests.graphs import random_rows
 from tests.processes import together
 
-from .conftest import SMALL
+from .conftest import SMALL, begin_loop
 
 # Without batch norm and dropout gradients are sums over rows.
 CASES = {
@@ -61,20 +58,15 @@ CONVE = (
 @cache
 def kg():
     """24 entities, 44 training triples: 14 leaves a last batch of 1 query in 1-N."""
-    generator = torch.Generator().manual_seed(0)
-    rows = torch.stack(
-        [torch.randint(size, (60,), generator=generator) for size in (24, 2, 24)], 1
-    ).unique(dim=0)
-    rows = rows[torch.randperm(len(rows), generator=generator)]
+    rows = random_rows(24, 2, 60).unique(dim=0)
+    rows = rows[torch.randperm(len(rows), generator=torch.Generator().manual_seed(0))]
     return KnowledgeGraph.from_arrays(rows[:44], rows[44:50], rows[50:], entities=24, relations=2)
 
 
 def begin(processes, *overrides):
     settings = [*SMALL, "model.decoder=distmult", "training.batch_size=14", *overrides]
     config = resolve(apply_overrides(Config(), settings), kg())
-    (stage,) = (stage for stage in stages(config) if stage.name == MAIN)
-    work = StageState(stage, LinkPredictor.build(stage.model, kg(), seed=0))
-    return StageLoop(kg(), work, config.runtime, seed=5, progress=Progress(), processes=processes)
+    return begin_loop(kg(), config, processes=processes)
 
 
 @pytest.mark.parametrize("size", [2, 3])
