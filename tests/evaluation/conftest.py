@@ -6,12 +6,6 @@ import torch
 from dglkgmix.evaluation.queries import evaluation_queries
 from dglkgmix.evaluation.rank_table import RankTable
 from dglkgmix.evaluation.ranking import Ranks
-from dglkgmix.kg.graph import KnowledgeGraph
-
-
-@pytest.fixture
-def toy(toy_rows):
-    return KnowledgeGraph.from_names(*toy_rows.values())
 
 
 def table_of(kg, ranks, scores=None, split="test"):

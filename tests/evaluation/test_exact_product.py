@@ -15,6 +15,7 @@ from dglkgmix.evaluation.ranking import rank
 from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.models.link_predictor import LinkPredictor
 from dglkgmix.processes import Processes
+from tests.graphs import random_rows
 from tests.settings import settled_model
 
 
@@ -85,9 +86,8 @@ def test_a_barely_trained_model_ranks_the_same_for_every_block_and_process_count
     monkeypatch, decoder, encoder
 ):
     """Case 65: scores so close that float32 products put many in another order in other blocks."""
-    generator = torch.Generator().manual_seed(1)
     monkeypatch.setattr(ranking, "RUN", 64)
-    rows = torch.stack([torch.randint(n, (200,), generator=generator) for n in (2000, 3, 2000)], 1)
+    rows = random_rows(2000, 3, 200, seed=1)
     kg = KnowledgeGraph.from_arrays(rows[:100], None, rows[100:], entities=2000, relations=3)
     model = LinkPredictor.build(settled_model(decoder, 36, encoder=encoder, filters=2), kg)
     with torch.no_grad():  # nearly the same vector everywhere

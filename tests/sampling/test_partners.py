@@ -127,12 +127,7 @@ class TestCounts:
         kg = load(shared_data / name)
         sampler = PartnerSampler(kg, 5, 5)
         assert tuple(sampler.coverage.values()) == (below, alone, synthetic)
-        partners = sampler.draw(0)
-        assert len(partners) == synthetic
-        first, second = kg.edges[partners.edges], kg.edges[partners.partners]
-        assert torch.equal(first[:, 2], second[:, 2])
-        assert not (partners.edges == partners.partners).any()
-        assert int(kg.degrees.edge_tail_relation[partners.edges].max()) < 5
+        assert len(sampler.draw(0)) == synthetic
 
 
 class TestRepeatability:
