@@ -1,7 +1,8 @@
-"""ConvE's geometry; its scores are held to the paper's layers in tests/contracts."""
+"""ConvE's geometry, and its scores against the layers of the paper."""
 
 import pytest
 import torch
+from torch import nn
 
 from dglkgmix.errors import ConfigError
 from dglkgmix.models.conve import ConvE, Geometry, fitting_shapes
@@ -39,6 +40,41 @@ def test_wrong_height_lists_what_fits():
 def test_prime_dimension_lists_near_ones():
     with pytest.raises(ConfigError, match=r"entity_dim 7 has no .*near it is 6, 8, 9, 10"):
         ConvE(7, 7)
+
+
+class Paper(nn.Module):
+    """The layers that method.md lists, one after the other, with the weights of ``ours``."""
+
+    def __init__(self, ours):
+        super().__init__()
+        shape = ours.geometry
+        self.shape = (-1, 1, shape.height, shape.width)
+        self.norm0 = nn.BatchNorm2d(1).double()
+        self.conv = nn.Conv2d(1, shape.filters, shape.kernel, bias=False).double()
+        self.norm1 = nn.BatchNorm2d(shape.filters).double()
+        self.linear = nn.Linear(shape.hidden, ours.entity_dim).double()
+        self.norm2 = nn.BatchNorm1d(ours.entity_dim).double()
+        self.norm0.load_state_dict(ours.input_norm.state_dict())
+        self.conv.load_state_dict(ours.convolution.filters.state_dict())
+        self.norm1.load_state_dict(ours.convolution.norm.state_dict())
+        self.linear.load_state_dict(ours.projection.state_dict())
+        self.norm2.load_state_dict(ours.output_norm.state_dict())
+
+    def forward(self, head, relation):
+        x = torch.cat([head.view(self.shape), relation.view(self.shape)], 2)
+        x = torch.relu(self.norm1(self.conv(self.norm0(x))))
+        return torch.relu(self.norm2(self.linear(x.flatten(1))))
+
+
+@pytest.mark.parametrize("training", [True, False])
+def test_query_is_the_papers(training):
+    torch.manual_seed(0)
+    ours = ConvE(12, 12, filters=5, input_dropout=0, feature_dropout=0, hidden_dropout=0).double()
+    ours.query(torch.randn(9, 12).double() * 3, torch.randn(9, 12).double())  # move the statistics
+    paper = Paper(ours).train(training)
+    head, relation = torch.randn(2, 6, 12, dtype=torch.float64)
+    torch.testing.assert_close(ours.train(training).query(head, relation), paper(head, relation))
+    torch.testing.assert_close(ours.output_norm.running_var, paper.norm2.running_var)
 
 
 def test_dropouts_act_in_training_alone():
