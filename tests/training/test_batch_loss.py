@@ -50,7 +50,10 @@ def setting(graph, training, **options):
 
 def first_batch(graph, training):
     batches = QueryBatches(graph, 9) if training.regime == "1-n" else TripleBatches(graph, 9, 4)
-    return next(iter(batches.epoch(generator(0))))
+    batch = next(iter(batches.epoch(generator(0))))
+    if training.regime == "1-k":
+        batch.mask[::2, 1] = False  # as where every draw is a training triple; none is here
+    return batch
 
 
 def compute(model, graph, training, **options):

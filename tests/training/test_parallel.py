@@ -22,7 +22,6 @@ from dglkgmix.sampling.negatives import TripleBatch
 from dglkgmix.sampling.queries import QueryBatches
 from dglkgmix.training.defaults import resolve
 from dglkgmix.training.parallel import check_devices, check_inputs, joined
-from tests.graphs import random_rows
 from tests.processes import together
 
 from .conftest import SMALL, begin_loop
@@ -58,8 +57,11 @@ CONVE = (
 @cache
 def kg():
     """24 entities, 44 training triples: 14 leaves a last batch of 1 query in 1-N."""
-    rows = random_rows(24, 2, 60).unique(dim=0)
-    rows = rows[torch.randperm(len(rows), generator=torch.Generator().manual_seed(0))]
+    generator = torch.Generator().manual_seed(0)
+    rows = torch.stack(
+        [torch.randint(size, (60,), generator=generator) for size in (24, 2, 24)], 1
+    ).unique(dim=0)
+    rows = rows[torch.randperm(len(rows), generator=generator)]
     return KnowledgeGraph.from_arrays(rows[:44], rows[44:50], rows[50:], entities=24, relations=2)
 
 
