@@ -9,7 +9,16 @@ from pathlib import Path
 
 import pytest
 
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
 ROOT = Path(__file__).resolve().parent.parent
+
+
+def read_toml(path):
+    return tomllib.loads(path.read_text(encoding="utf-8"))
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -70,6 +79,14 @@ TOY = {
 def toy_rows():
     """A small graph with a self-loop, an entity of test alone and a relation of valid alone."""
     return {split: list(rows) for split, rows in TOY.items()}
+
+
+@pytest.fixture
+def toy(toy_rows):
+    """The same as a graph: a 0, b 1, c 2, d 3, lone 4; likes 0, knows 1, only_valid 2."""
+    from dglkgmix.kg.graph import KnowledgeGraph
+
+    return KnowledgeGraph.from_names(**toy_rows)
 
 
 def write_splits(folder, splits):

@@ -5,19 +5,13 @@ from __future__ import annotations
 import ast
 import re
 import statistics
-import subprocess
 import sys
 from collections.abc import Iterator
 from functools import cache
 from itertools import chain
 from pathlib import Path
 
-from tests.conftest import ROOT
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
+from tests.conftest import ROOT, read_toml
 
 # The step of each module, which imports from its own step or earlier ones. The longest prefix
 # decides.
@@ -208,13 +202,11 @@ def test_commands_import_the_library_only_when_they_run() -> None:
     assert not heavy, "\n".join(heavy)
 
 
-def test_settings_load_nothing_heavy() -> None:
+def test_settings_load_nothing_heavy(run_python) -> None:
     """Every command imports them before it knows what it is asked for."""
     code = "import sys, dglkgmix.config.assembly, dglkgmix.cli.options; print(*sys.modules)"
-    loaded = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True
-    )
-    found = {name.split(".")[0] for name in loaded.stdout.split()}
+    found = {name.split(".")[0] for name in run_python(code).stdout.split()}
+    assert "click" in found
     assert not found & {"torch", "dgl", "numpy", "pandas", "pyarrow", "sklearn", "scipy"}
 
 
@@ -296,10 +288,6 @@ def test_every_file_has_its_test() -> None:
     assert not missing, "\n".join(missing)
 
 
-def pyproject() -> dict[str, dict]:
-    return tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-
-
 class TestProject:
     def test_every_package_is_listed(self) -> None:
         """Folders of data inside packages count as packages."""
@@ -309,11 +297,11 @@ class TestProject:
             for path in ROOT.glob(pattern)
             if path.name == "__init__.py" or path.suffix in {".toml", ".txt", ".j2"}
         } - {ROOT / "datasets" / "facts"}  # what `world` is built from
-        listed = pyproject()["tool"]["setuptools"]["packages"]
+        listed = read_toml(ROOT / "pyproject.toml")["tool"]["setuptools"]["packages"]
         assert listed == sorted(name_of(folder / "__init__.py") for folder in folders)
 
     def test_every_import_is_declared(self) -> None:
-        project = pyproject()["project"]
+        project = read_toml(ROOT / "pyproject.toml")["project"]
         stated = [*project["dependencies"], *chain(*project["optional-dependencies"].values())]
         declared = {re.split(r"[\[>=;<]", item)[0].lower() for item in stated}
         used = {name.split(".")[0] for path in sources() for name in imports(path)}

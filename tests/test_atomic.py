@@ -45,11 +45,7 @@ def test_follows_the_umask_as_other_files_do(tmp_path):
     ],
 )
 def test_a_failing_disk_leaves_the_old_file_and_nothing_else(
-    tmp_path,
-    monkeypatch,
-    step,
-    number,
-    advice,
+    tmp_path, monkeypatch, step, number, advice
 ):
     write_atomic(tmp_path / "f", b"old")
 

@@ -1,22 +1,16 @@
 """Every case of the list of known faults has a test that is there."""
 
 import ast
-import sys
 from functools import cache
 
-from tests.conftest import ROOT
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
+from tests.conftest import ROOT, read_toml
 
 # The list's numbers; some were dropped, so it has gaps.
 NUMBERS = [
     *(1, 2, 3, 6, 7, 9, 10, 11, 12, 14, 15, 17, 18, 19, 21, 23, 24, 26, 27),
     *(31, 32, 33, 34, 37, 38, 39, 43, 44, 45, 47, *range(48, 71)),
 ]
-CASES = tomllib.loads((ROOT / "tests" / "cases.toml").read_text(encoding="utf-8"))["case"]
+CASES = read_toml(ROOT / "tests" / "cases.toml")["case"]
 
 
 @cache

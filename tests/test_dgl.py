@@ -2,10 +2,8 @@ import os
 import sys
 
 import pytest
-import torch
 
 from dglkgmix import _dgl
-from dglkgmix._dgl import dgl
 from dglkgmix.errors import DependencyError
 
 
@@ -35,23 +33,6 @@ class TestRealDgl:
         )
         assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
         assert list(tmp_path.iterdir()) == []
-
-    def test_every_kind_of_call_that_the_library_makes(self, tmp_path):
-        empty = torch.empty(0, dtype=torch.int64)
-        edges = (torch.tensor([0, 2, 1]), torch.tensor([1, 1, 3]))
-        graph = dgl.heterograph(
-            {("entity", "r0", "entity"): edges, ("entity", "r1", "entity"): (empty, empty)},
-            num_nodes_dict={"entity": 5},
-        )
-        assert graph.in_degrees(torch.tensor([1, 3, 4]), etype="r0").tolist() == [2, 1, 0]
-        assert graph.num_edges("r1") == 0
-        flat = dgl.to_homogeneous(graph)
-        dgl.seed(7)
-        sampled = dgl.sampling.sample_neighbors(flat, torch.tensor([1, 1, 3]), 5)
-        assert sorted(sampled.edata[dgl.EID].tolist()) == [0, 0, 1, 1, 2]
-        dgl.save_graphs(str(tmp_path / "graph.bin"), [graph])
-        (again,), _ = dgl.load_graphs(str(tmp_path / "graph.bin"))
-        assert again.canonical_etypes == graph.canonical_etypes
 
     def test_an_undeclared_need_is_named(self, run_python):
         code = """

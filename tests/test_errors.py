@@ -13,11 +13,6 @@ KINDS = [
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_message_is_what_is_shown(kind):
-    assert str(kind("a.tsv:3: bad")) == "a.tsv:3: bad"
-
-
-@pytest.mark.parametrize("kind", KINDS)
 def test_errors_cross_processes(kind):
     again = pickle.loads(pickle.dumps(kind("bad")))
     assert (type(again), str(again)) == (kind, "bad")

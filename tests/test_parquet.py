@@ -5,13 +5,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from dglkgmix.errors import DataError
-from dglkgmix.parquet import read_checked
-
-
-def packed(table):
-    sink = io.BytesIO()
-    pq.write_table(table, sink)
-    return sink.getvalue()
+from dglkgmix.parquet import packed, read_checked
 
 
 def test_a_whole_file_is_read():

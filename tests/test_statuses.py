@@ -10,7 +10,7 @@ from collections import Counter
 import pytest
 
 from dglkgmix.cli.main import COMMANDS
-from tests.conftest import TOY
+from tests.conftest import TOY, write_splits
 
 TIMES = 20
 SMALL = "--model distmult --epochs 1 --quiet"
@@ -93,11 +93,8 @@ ERRORS = {
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     path = tmp_path_factory.mktemp("statuses")
-    for name, swap in (("toy", False), ("other", True)):
-        (path / name).mkdir()
-        for split, rows in TOY.items():
-            lines = ["\t".join(row[::-1] if swap else row) for row in rows]
-            (path / name / f"{split}.txt").write_text("\n".join(lines))
+    write_splits(path / "toy", TOY)
+    write_splits(path / "other", {name: [row[::-1] for row in rows] for name, rows in TOY.items()})
     (path / "space.toml").write_text('[space]\nmodel.decoder = ["distmult"]\n')
     for name in ("text", "text.parquet", "text.nt"):
         (path / name).write_text("no triple")

@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-from dglkgmix.config import Config
 from dglkgmix.config.conditions import no_first_stage, where_read
 from dglkgmix.config.relevance import idle
-from dglkgmix.config.toml import apply_overrides
 
-MIXUP = ("strategy.name=mixup",)
-
-
-def config(*overrides: str) -> Config:
-    return apply_overrides(Config(), overrides)
+from .conftest import MIXUP, config
 
 
 def test_whether_there_is_a_first_stage() -> None:

@@ -6,14 +6,9 @@ from dglkgmix.config import Config
 from dglkgmix.config.classes import DECODERS, STRATEGIES
 from dglkgmix.config.relevance import check_relevant, idle
 from dglkgmix.config.settings import OPTIONS
-from dglkgmix.config.toml import apply_overrides
 from dglkgmix.errors import ConfigError
 
-MIXUP = ("strategy.name=mixup",)
-
-
-def config(*overrides: str) -> Config:
-    return apply_overrides(Config(), overrides)
+from .conftest import MIXUP, config
 
 
 @pytest.mark.parametrize(

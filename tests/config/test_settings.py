@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dglkgmix.config import Config
-from dglkgmix.config.classes import DECODERS, ENCODERS, STRATEGIES, find, title
+from dglkgmix.config.classes import DECODERS, STRATEGIES, find, title
 from dglkgmix.config.settings import OPTIONS, READING, TRAINING, flag_of, options
 
 
@@ -47,13 +47,6 @@ def test_what_a_decoder_says_of_its_probabilities() -> None:
         )
     ]
     assert said == [True, False, False, False]
-
-
-def test_every_package_class_is_found() -> None:
-    found = [find("decoder", name).__name__ for name in DECODERS]
-    assert found[:3] == ["ConvE", "TuckER", "DistMult"]
-    assert [find("encoder", name).__name__ for name in ENCODERS] == ["Lookup", "RGCN", "CompGCN"]
-    assert len({find("strategy", name) for name in STRATEGIES}) == len(STRATEGIES)
 
 
 def test_what_auto_means_is_what_the_classes_say() -> None:

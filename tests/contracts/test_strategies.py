@@ -5,7 +5,7 @@ import itertools
 import pytest
 import torch
 
-from dglkgmix.config import ModelConfig, StrategyConfig
+from dglkgmix.config import StrategyConfig
 from dglkgmix.config.classes import DECODERS, STRATEGIES, find, reads
 from dglkgmix.models.link_predictor import LinkPredictor
 from dglkgmix.sampling.negatives import TripleBatches
@@ -13,7 +13,7 @@ from dglkgmix.sampling.queries import QueryBatches
 from dglkgmix.sampling.seeds import generator
 from dglkgmix.training.batch_loss import batch_loss
 from tests.graphs import random_graph
-from tests.settings import settled_training
+from tests.settings import settled_model, settled_training
 
 LOSSES = {name: ("ce",) if name == "logit-adjustment" else ("bce", "ce") for name in STRATEGIES}
 SETTINGS = [
@@ -31,16 +31,7 @@ def kg():
 
 
 def build(kg, decoder="conve", encoder="lookup"):
-    options = ModelConfig(
-        decoder=decoder,
-        encoder=encoder,
-        input_dropout=0.2,
-        entity_dim=8,
-        relation_dim=8,
-        bias=True,
-        filters=2,
-        bases=2,
-    )
+    options = settled_model(decoder, 8, encoder=encoder, bias=True, filters=2, bases=2)
     return LinkPredictor.build(options, kg, seed=0).train()
 
 

@@ -6,12 +6,6 @@ import torch
 from dglkgmix.evaluation.queries import evaluation_queries
 from dglkgmix.evaluation.rank_table import RankTable
 from dglkgmix.evaluation.ranking import Ranks
-from dglkgmix.kg.graph import KnowledgeGraph
-
-
-@pytest.fixture
-def toy(toy_rows):
-    return KnowledgeGraph.from_names(*toy_rows.values())
 
 
 def table_of(kg, ranks, scores=None, split="test"):
@@ -33,7 +27,25 @@ def table_of(kg, ranks, scores=None, split="test"):
     )
 
 
+@pytest.fixture
+def write(tmp_path):
+    """``write(lines, name)``: the path of a file with those lines."""
+
+    def write(lines, name):
+        path = tmp_path / name
+        path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+        return path
+
+    return write
+
+
 @pytest.fixture(scope="session")
 def make_ranks():
     """``make_ranks(kg, ranks, scores=None, split="test")``: a rank table with those ranks."""
     return table_of
+
+
+@pytest.fixture
+def table(toy):
+    """The four queries of the toy graph's test split with the ranks 1 to 4."""
+    return table_of(toy, [1, 2, 3, 4])

@@ -1,8 +1,20 @@
-"""Models whose scores a test can write down."""
+"""Models: small ones, and such whose scores a test can write down."""
 
 from __future__ import annotations
 
 import torch
+
+from dglkgmix.models.link_predictor import LinkPredictor
+from tests.settings import settled_model
+
+
+def model(kg, decoder="distmult", **options):
+    """Of vectors of eight numbers, with a drawn bias where the decoder takes one."""
+    sizes = {"height": 4, "kernel": 2, "filters": 4, "bias": decoder != "transe"}
+    built = LinkPredictor.build(settled_model(decoder, 8, **(sizes | options)), kg, seed=1)
+    if built.bias is not None:
+        torch.nn.init.normal_(built.bias)
+    return built
 
 
 class TableScorer:

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from dglkgmix.evaluation.calibration import (
     assess_calibration,
     degree_ece,
-    equal_mass_bins,
     errors,
     fit_calibration,
     reliability,
@@ -91,11 +90,6 @@ def test_the_reliability_diagram_holds_everything_once(pairs):
     assert points == sorted(points)
     gap = sum(p.size * abs(p.share - p.probability) for p in points)
     assert gap / len(pairs) == pytest.approx(errors(scores, labels, Platt())["ece"], abs=1e-12)
-
-
-def test_bins_hold_equal_masses_of_distinct_probabilities():
-    groups = equal_mass_bins(np.random.default_rng(0).permutation(300) / 300)
-    assert np.bincount(groups).tolist() == [20] * 15
 
 
 def test_a_model_that_tells_the_truth_is_calibrated():

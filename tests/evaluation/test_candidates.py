@@ -9,9 +9,9 @@ from dglkgmix.errors import ConfigError, DataError
 from dglkgmix.evaluation.candidates import RULES, Candidates, read_types
 from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.kg.options import ReadOptions
-from dglkgmix.kg.vocabulary import Vocabulary
 from tests.evaluation import plain
 from tests.evaluation.graphs import graphs, library
+from tests.graphs import typed
 
 
 def sets(candidates):
@@ -36,23 +36,6 @@ def test_every_rule_is_that_of_plain_sets(graph, data):
     assert sets(Candidates.of(kg, types=types)) == plain.candidates(graph, "types", types)
 
 
-def test_typed_candidates_worked_out_by_hand():
-    """0 and 1 live in 5 and 6, 0 works for 7, which is in 6; 8 is in no triple.
-
-    Answers of *lives in* are 5, in its slot alone, and 6, in that of *is in*, too. 7 is the head of
-    *is in* as none of them is, and 0 and 1 are heads of *lives in*.
-    """
-    rows = [(0, 0, 5), (1, 0, 6), (0, 1, 7), (7, 2, 6)]
-    kg = KnowledgeGraph.from_arrays(rows, entities=9, relations=3)
-    lives, works, lies = range(3)
-    found = sets(Candidates.of(kg, "typed"))
-    assert found[lives] == {2, 3, 4, 5, 6, 8}
-    assert found[lies] == {2, 3, 4, 5, 6, 8}  # 5 is in a slot of 6
-    assert found[lives + 3] == {0, 1, 2, 3, 4, 8}
-    assert found[works + 3] == {0, 1, 2, 3, 4, 8}  # 1 is in a slot of 0
-    assert sets(Candidates.of(kg, "observed"))[lives] == {5, 6}
-
-
 def test_what_is_left_after_filtering_and_who_is_missed():
     """Relation 0 leads to 1, 2 and 3. (0, 0) has 1 and 2 known; 4 was never an answer."""
     kg = KnowledgeGraph.from_arrays([(0, 0, 1), (0, 0, 2), (5, 0, 3)], None, [(0, 0, 4)])
@@ -69,13 +52,8 @@ def test_what_is_left_after_filtering_and_who_is_missed():
 
 def typed_graph():
     """r leads to entity 1 of type 0 in training, s to nothing."""
-    return KnowledgeGraph(
-        Vocabulary(["x", "y", "z"], "entity"),
-        Vocabulary(["r", "s"], "relation"),
-        torch.tensor([[0, 0, 1]]),
-        node_types=torch.tensor([0, 0, 1]),
-        node_type_names=("person", "town"),
-    )
+    kg = KnowledgeGraph.from_arrays([[0, 0, 1]], entities=list("xyz"), relations=["r", "s"])
+    return typed(kg, [0, 0, 1], ("person", "town"))
 
 
 def test_node_types_are_the_default_of_a_graph_that_has_them(toy):
@@ -98,18 +76,8 @@ def test_a_rule_that_cannot_be(toy, rule, types, message):
         Candidates.of(toy, rule, types)
 
 
-@pytest.fixture
-def write(tmp_path):
-    def write(text, name="types.csv"):
-        path = tmp_path / name
-        path.write_text(text, encoding="utf-8")
-        return path
-
-    return write
-
-
 def test_types_of_a_file(write):
-    path = write("type\tentity\nperson\tx \ntown\tx\nperson\ty\ntown\tz\n", "types.tsv")
+    path = write(["type\tentity", "person\tx ", "town\tx", "person\ty", "town\tz"], "types.tsv")
     found = read_types(path, typed_graph(), ReadOptions(strip=True))
     assert found == {0: {"person", "town"}, 1: {"person"}, 2: {"town"}}
     assert sets(Candidates.of(typed_graph(), types=found))[0] == {0, 1}
@@ -118,17 +86,17 @@ def test_types_of_a_file(write):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("entity,type\nx,a\ny,a\n", r"1 of 3 entities have no type, first 'z'"),
-        ("entity,type\nx,a\ny,a\nz,a\nyy,b\n", r"(?s)graph lacks: 1.*:5: unknown entity 'yy'.*'y'"),
-        ("entity,type\nx,\n", ":2: the type is empty"),
-        ("entity,kind\nx,a\n", "column 'type' is missing"),
+        ("entity,type\nx,a\ny,a", r"1 of 3 entities have no type, first 'z'"),
+        ("entity,type\nx,a\ny,a\nz,a\nyy,b", r"(?s)graph lacks: 1.*:5: unknown entity 'yy'.*'y'"),
+        ("entity,type\nx,", ":2: the type is empty"),
+        ("entity,kind\nx,a", "column 'type' is missing"),
     ],
 )
 def test_a_file_of_types_that_cannot_be_used(write, text, message):
     with pytest.raises(DataError, match=message):
-        read_types(write(text), typed_graph())
+        read_types(write([text], "types.csv"), typed_graph())
 
 
 def test_types_are_read_from_delimited_text(write):
     with pytest.raises(DataError, match=r"read from \.csv"):
-        read_types(write("", "types.parquet"), typed_graph())
+        read_types(write([], "types.parquet"), typed_graph())

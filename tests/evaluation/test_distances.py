@@ -34,22 +34,6 @@ def test_distances_are_those_of_plain_loops(graph, threshold, seed, block):
     assert found["relation"] == (None if rel is None else pytest.approx(rel))
 
 
-def test_by_hand():
-    """Heads 0 and 1 lead to 2, 3 apart and 4 across: 5. Relations stand 1 apart.
-
-    Reciprocal triples lead to 0 and to 1 alone: no other head, no other relation.
-    """
-    kg = KnowledgeGraph.from_arrays([(0, 0, 2), (1, 1, 2)], entities=3)
-    entities = torch.tensor([[0.0, 0], [3, 4], [9, 9]])
-    relations = torch.tensor([[0.0], [1], [5], [7]])
-    assert embedding_distances(kg, entities, relations) == {
-        "head": 5.0,
-        "head_triples": 2,
-        "relation": 1.0,
-        "relation_triples": 2,
-    }
-
-
 def test_nearby_vectors_keep_their_distance():
     kg = KnowledgeGraph.from_arrays([(0, 0, 2), (1, 0, 2)], entities=3)
     entities = torch.tensor([[100.0], [100.001], [0]], dtype=torch.float64)

@@ -7,7 +7,6 @@ from fractions import Fraction
 import pytest
 import torch
 
-from dglkgmix.config import ModelConfig
 from dglkgmix.evaluation import ranking
 from dglkgmix.evaluation.exact_product import candidate_product, product, rounded
 from dglkgmix.evaluation.model_scorer import ModelScorer
@@ -16,6 +15,8 @@ from dglkgmix.evaluation.ranking import rank
 from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.models.link_predictor import LinkPredictor
 from dglkgmix.processes import Processes
+from tests.graphs import random_rows
+from tests.settings import settled_model
 
 
 @pytest.mark.parametrize(("dim", "step"), [(4, 2**-21), (512, 2**-21), (513, 2**-20)])
@@ -62,12 +63,7 @@ def ranks(kg, model, **options):
 def test_a_hundred_equal_vectors_are_in_the_middle_for_every_block():
     """Case 65."""
     kg = KnowledgeGraph.from_arrays([(0, 0, 1)], None, [(2, 0, 5), (99, 0, 0)], entities=100)
-    model = LinkPredictor.build(
-        ModelConfig(
-            decoder="distmult", input_dropout=0.2, entity_dim=37, relation_dim=37, bias=False
-        ),
-        kg,
-    )
+    model = LinkPredictor.build(settled_model("distmult", 37), kg)
     with torch.no_grad():
         model.encoder.entity_table[:] = model.encoder.entity_table[0].clone()
     for block in (7, 33, 50, 99, 100, 101, 10_000):
@@ -90,20 +86,10 @@ def test_a_barely_trained_model_ranks_the_same_for_every_block_and_process_count
     monkeypatch, decoder, encoder
 ):
     """Case 65: scores so close that float32 products put many in another order in other blocks."""
-    generator = torch.Generator().manual_seed(1)
     monkeypatch.setattr(ranking, "RUN", 64)
-    rows = torch.stack([torch.randint(n, (200,), generator=generator) for n in (2000, 3, 2000)], 1)
+    rows = random_rows(2000, 3, 200, seed=1)
     kg = KnowledgeGraph.from_arrays(rows[:100], None, rows[100:], entities=2000, relations=3)
-    options = ModelConfig(
-        decoder=decoder,
-        encoder=encoder,
-        input_dropout=0.2,
-        entity_dim=36,
-        relation_dim=36,
-        filters=2,
-        bias=False,
-    )
-    model = LinkPredictor.build(options, kg)
+    model = LinkPredictor.build(settled_model(decoder, 36, encoder=encoder, filters=2), kg)
     with torch.no_grad():  # nearly the same vector everywhere
         table = model.encoder.entity_table
         table.copy_(table[:1] + 1e-6 * table)

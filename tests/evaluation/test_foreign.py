@@ -22,16 +22,6 @@ ROWS = [
 ]
 
 
-@pytest.fixture
-def write(tmp_path):
-    def write(lines, name="ranks.csv"):
-        path = tmp_path / name
-        path.write_text("\n".join(lines) + "\n", encoding="utf-8")
-        return path
-
-    return write
-
-
 def test_our_own_ranks_come_back_whole_through_parquet(tmp_path, toy):
     """Everything but scores' precision is the same: candidates and degrees are counted afresh."""
     queries = evaluation_queries(toy, "test")
@@ -74,12 +64,11 @@ def test_columns_in_any_order_among_others_with_quotes_and_a_byte_order_mark(tmp
     assert found.table.column("score").null_count == 4
 
 
-def test_quotes_belong_to_the_names_of_a_tsv_file(tmp_path):
+def test_quotes_belong_to_the_names_of_a_tsv_file(write):
     """Case 49: the same rule as for triples."""
     kg = KnowledgeGraph.from_names([("Ada", "r", "b")], test=[('"Ada"', "r", '"Vienna"@en')])
     lines = ['"Ada"\tr\t"Vienna"@en\ttail\t1', '"Ada"\tr\t"Vienna"@en\thead\t2']
-    path = tmp_path / "ranks.tsv"
-    path.write_text("\n".join([HEADER.replace(",", "\t"), *lines]))
+    path = write([HEADER.replace(",", "\t"), *lines], "ranks.tsv")
     assert read_ranks(path, kg, "test")["rank"].tolist() == [1, 2]
 
 
@@ -98,14 +87,14 @@ def test_quotes_belong_to_the_names_of_a_tsv_file(tmp_path):
     ],
 )
 def test_a_row_that_cannot_be_is_named_by_file_and_line(write, toy, line, message):
-    path = write([HEADER, ROWS[0], line, *ROWS[1:]])
+    path = write([HEADER, ROWS[0], line, *ROWS[1:]], "ranks.csv")
     with pytest.raises((DataError, UnknownNameError), match=f"ranks.csv{message}"):
         read_ranks(path, toy, "test")
 
 
 def test_missing_queries_are_counted_and_one_is_named(write, toy):
     with pytest.raises(DataError, match=r"2 of 4 queries have no rank; the first is \(lone, knows"):
-        read_ranks(write([HEADER, ROWS[0], "", ROWS[1]]), toy, "test")
+        read_ranks(write([HEADER, ROWS[0], "", ROWS[1]], "ranks.csv"), toy, "test")
 
 
 def test_files_that_cannot_be_read(tmp_path, write, toy):
@@ -117,7 +106,7 @@ def test_files_that_cannot_be_read(tmp_path, write, toy):
         read_ranks(write(["x"], "ranks.parquet"), toy, "test")
     for column in ("head", "direction", "rank"):
         with pytest.raises(DataError, match=f"ranks.csv: column '{column}' is missing"):
-            read_ranks(write([HEADER.replace(column, "x"), *ROWS]), toy, "test")
+            read_ranks(write([HEADER.replace(column, "x"), *ROWS], "ranks.csv"), toy, "test")
     path = tmp_path / "short.parquet"
     columns = {"head": ["d"], "relation": ["likes"], "tail": ["c"], "direction": ["tail"]}
     pq.write_table(pa.table(columns | {"rank": [0]}), path)
@@ -128,15 +117,16 @@ def test_files_that_cannot_be_read(tmp_path, write, toy):
 def test_a_triple_that_stands_twice_in_the_split_may_have_one_row_or_two(write):
     kg = KnowledgeGraph.from_names([("a", "r", "a"), ("c", "r", "c")], [], [("a", "r", "b")] * 2)
     once = [HEADER, "a,r,b,tail,2", "a,r,b,head,1"]
-    assert read_ranks(write(once), kg, "test")["rank"].tolist() == [2, 2, 1, 1]
-    assert read_ranks(write(once + once[1:]), kg, "test")["rank"].tolist() == [2, 2, 1, 1]
+    for lines in (once, once + once[1:]):
+        found = read_ranks(write(lines, "ranks.csv"), kg, "test")
+        assert found["rank"].tolist() == [2, 2, 1, 1]
     with pytest.raises(DataError, match="has a rank already"):
-        read_ranks(write(once + 2 * once[1:]), kg, "test")
+        read_ranks(write(once + 2 * once[1:], "ranks.csv"), kg, "test")
 
 
 @pytest.mark.parametrize(("rank", "doubts"), [(3, 0), (5, 1)])
 def test_ranks_beyond_the_candidates_raise_a_doubt(write, toy, caplog, rank, doubts):
     lines = [HEADER, *ROWS[1:], f"lone,knows,c,head,{rank}"]
-    assert read_ranks(write(lines), toy, "test")["rank"].tolist() == [1, 1, 2.5, rank]
+    assert read_ranks(write(lines, "ranks.csv"), toy, "test")["rank"].tolist() == [1, 1, 2.5, rank]
     assert len(caplog.messages) == doubts
     assert all("(?, knows, c): 5 of 3" in message for message in caplog.messages)

@@ -172,34 +172,29 @@ def test_cross_fitting_with_too_little_in_a_fold():
     assert cross_fitted(lists, true) is None
 
 
-def test_the_test_split_has_no_part_in_it(toy_rows, monkeypatch):
+def test_the_test_split_has_no_part_in_it(toy, monkeypatch):
     monkeypatch.setattr(list_probability, "FEWEST", 1)
     table = torch.randn(6, 5, 5, generator=torch.Generator().manual_seed(0))
-    kg = KnowledgeGraph.from_names(*toy_rows.values())
-    other = KnowledgeGraph.from_arrays(
-        kg.train, kg.valid, kg.test.flip(0)[:1], entities=kg.entities, relations=kg.relations
-    )
-    fitted = fit_on_validation(TableScorer(table), kg)
+    names = {"entities": toy.entities, "relations": toy.relations}
+    other = KnowledgeGraph.from_arrays(toy.train, toy.valid, toy.test.flip(0)[:1], **names)
+    fitted = fit_on_validation(TableScorer(table), toy)
     assert fitted is not None
     assert fitted == fit_on_validation(TableScorer(table), other)
-    unvalidated = KnowledgeGraph.from_arrays(
-        kg.train, kg.valid[:0], kg.test, entities=kg.entities, relations=kg.relations
-    )
+    unvalidated = KnowledgeGraph.from_arrays(toy.train, None, toy.test, **names)
     assert fit_on_validation(TableScorer(table), unvalidated) is None
 
 
-def test_entities_off_the_list_have_none(toy_rows, monkeypatch):
+def test_entities_off_the_list_have_none(toy, monkeypatch):
     """(b, likes): train has c and valid a, so a and c are no candidates; two places of three."""
     monkeypatch.setattr("dglkgmix.evaluation.shortlist.DEPTH", 2)
-    kg = KnowledgeGraph.from_names(*toy_rows.values())
     scores = torch.zeros(1, 5)
     wanted = {"a": 9.0, "c": 8.0, "d": 2.0, "lone": 1.0, "b": 0.0}
     for name, score in wanted.items():
-        scores[0, kg.entities.id(name)] = score
+        scores[0, toy.entities.id(name)] = score
     fitted = ListProbability(0.0, (1.0, *(0.0,) * (len(FEATURES) - 1)), {})
-    head, relation = torch.tensor([kg.entities.id("b")]), torch.tensor([kg.relations.id("likes")])
-    found = fitted.of_entities(kg, head, relation, scores, candidates=Candidates.of(kg))[0]
-    by_name = {name: found[kg.entities.id(name)] for name in wanted}
+    head, relation = torch.tensor([toy.entities.id("b")]), torch.tensor([toy.relations.id("likes")])
+    found = fitted.of_entities(toy, head, relation, scores, candidates=Candidates.of(toy))[0]
+    by_name = {name: found[toy.entities.id(name)] for name in wanted}
     assert by_name["d"] == pytest.approx(plain.sigmoid(2.0))
     assert by_name["lone"] == pytest.approx(plain.sigmoid(1.0))
     assert np.isnan([by_name["a"], by_name["c"], by_name["b"]]).all()

@@ -5,35 +5,20 @@ from __future__ import annotations
 import pytest
 import torch
 
-from dglkgmix.config import ModelConfig
 from dglkgmix.config.classes import DECODERS
 from dglkgmix.evaluation.model_scorer import ModelScorer, Scorer, evaluating
 from dglkgmix.evaluation.popularity import PopularityScorer
-from dglkgmix.models.link_predictor import LinkPredictor
+from tests.evaluation.stand_ins import model
 
 
-def model(kg, decoder="distmult"):
-    config = ModelConfig(
-        decoder=decoder,
-        input_dropout=0.2,
-        entity_dim=8,
-        relation_dim=8,
-        height=4,
-        kernel=2,
-        filters=4,
-        bias=decoder != "transe",
-    )
-    built = LinkPredictor.build(config, kg, seed=1)
-    if built.bias is not None:
-        torch.nn.init.normal_(built.bias)
-    return built
+@pytest.fixture(params=[*DECODERS, "popularity"])
+def scorer(request, toy) -> Scorer:
+    if request.param == "popularity":
+        return PopularityScorer(toy)
+    return ModelScorer(model(toy, request.param))
 
 
-@pytest.mark.parametrize("name", [*DECODERS, "popularity"])
-def test_slices_and_candidates_agree_with_the_whole(toy, name):
-    scorer: Scorer = (
-        PopularityScorer(toy) if name == "popularity" else ModelScorer(model(toy, name))
-    )
+def test_slices_and_candidates_agree_with_the_whole(scorer):
     assert scorer.num_entities == 5
     query = scorer.query(torch.tensor([0, 3, 3]), torch.tensor([0, 5, 1]))
     whole = scorer.scores(query, 0, 5)
@@ -46,12 +31,8 @@ def test_slices_and_candidates_agree_with_the_whole(toy, name):
     assert torch.allclose(gathered, whole.gather(1, candidates), atol=1e-6)
 
 
-@pytest.mark.parametrize("name", [*DECODERS, "popularity"])
-def test_one_query_alone_scores_as_among_others(toy, name):
+def test_one_query_alone_scores_as_among_others(scorer):
     """Case 11, and no dimension is lost on the way."""
-    scorer: Scorer = (
-        PopularityScorer(toy) if name == "popularity" else ModelScorer(model(toy, name))
-    )
     heads, relations = torch.tensor([0, 3, 2, 1]), torch.tensor([0, 5, 1, 2])
     together = scorer.scores(scorer.query(heads, relations), 0, 5)
     alone = [

@@ -5,7 +5,7 @@ import torch
 
 from dglkgmix.errors import ConfigError, NumericError, UnknownNameError
 from dglkgmix.evaluation.neighbours import Neighbour, Neighbours
-from tests.evaluation.test_model_scorer import model
+from tests.evaluation.stand_ins import model
 
 
 @pytest.fixture

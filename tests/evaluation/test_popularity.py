@@ -17,13 +17,6 @@ def test_scores_are_tail_relation_degrees_whatever_the_head(graph):
     assert found.tolist() == expected
 
 
-def test_an_answer_never_seen_ties_with_all_others_never_seen(toy):
-    scorer = PopularityScorer(toy)
-    query = scorer.query(torch.tensor([0]), torch.tensor([toy.relations.id("only_valid")]))
-    assert scorer.scores(query, 0, 5).tolist() == [[0.0] * 5]
-    assert scorer.gather(query, torch.tensor([[4, 0]])).tolist() == [[0.0, 0.0]]
-
-
 def test_bins_where_popularity_is_better() -> None:
     popular = {name: {"queries": 2, "mrr": mrr} for name, mrr in (("zero", 0.1), ("low", 0.4))}
     own = {"zero": {"mrr": 0.1}, "low": {"mrr": 0.3}, "high": {"mrr": None}}

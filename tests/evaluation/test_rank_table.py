@@ -48,34 +48,31 @@ def test_there_and_back_through_parquet(toy, make_ranks):
     assert back["score"].dtype == np.float32
 
 
-def test_a_file_without_word_of_candidates_missed_none(toy, make_ranks):
+def test_a_file_without_word_of_candidates_missed_none(table):
     """As 0.1.0 wrote it."""
-    table = make_ranks(toy, [1, 2, 3, 4]).table.drop_columns(["missed"])
-    back = RankTable.from_bytes(RankTable(table.replace_schema_metadata()).to_bytes())
+    old = table.table.drop_columns(["missed"])
+    back = RankTable.from_bytes(RankTable(old.replace_schema_metadata()).to_bytes())
     assert back.rule is None
     assert back["missed"].tolist() == [False] * 4
 
 
-def test_only_names_in_use_are_stored(toy, make_ranks):
-    names = make_ranks(toy, [1, 2, 3, 4]).names("head")
+def test_only_names_in_use_are_stored(table):
+    names = table.names("head")
     assert sorted(names.dictionary.to_pylist()) == ["d", "lone"]
 
 
-def test_codes_are_equal_where_all_columns_are(toy, make_ranks):
-    table = make_ranks(toy, [1, 2, 3, 4])
+def test_codes_are_equal_where_all_columns_are(table):
     triples = table.codes(("head", "relation", "tail"))
     assert triples[0] == triples[2] != triples[1] == triples[3]
     assert set(table.codes(("tail",))) == {0}
 
 
-def test_rows_are_selected_by_mask_and_by_index(toy, make_ranks):
-    table = make_ranks(toy, [1, 2, 3, 4])
+def test_rows_are_selected_by_mask_and_by_index(table):
     assert table.select(table.asks_head)["rank"].tolist() == [3, 4]
     assert table.select(np.array([3, 0]))["rank"].tolist() == [4, 1]
 
 
-def test_a_table_in_several_chunks_reads_as_one(toy, make_ranks):
-    table = make_ranks(toy, [1, 2, 3, 4])
+def test_a_table_in_several_chunks_reads_as_one(table):
     parts = RankTable(pa.concat_tables([table.table.slice(0, 1), table.table.slice(1)]))
     assert parts["rank"].tolist() == [1, 2, 3, 4]
     assert parts.asks_head.tolist() == [False, False, True, True]
@@ -88,20 +85,14 @@ def test_missing_scores_are_nan(toy, make_ranks):
     assert np.isnan(table["score"]).all()
 
 
-def test_what_is_no_rank_table_is_refused(toy, make_ranks):
+def test_what_is_no_rank_table_is_refused(table):
     with pytest.raises(DataError, match=r"ranks-test\.parquet: not a readable Parquet file"):
         RankTable.from_bytes(b"<html>", "ranks-test.parquet")
-    table = make_ranks(toy, [1, 2, 3, 4])
     short = RankTable(table.table.drop_columns(["candidates"]))
     with pytest.raises(DataError, match="'candidates' is missing"):
         RankTable.from_bytes(short.to_bytes())
-
-
-def test_columns_of_another_type_are_refused(toy: KnowledgeGraph) -> None:
-    table = table_of(toy, [1, 2, 3, 4]).table
-    texts = pa.array(["first"] * len(table))
-    place = table.column_names.index("rank")
-    forged = RankTable(table.set_column(place, "rank", texts))
+    place, texts = table.table.column_names.index("rank"), pa.array(["first"] * len(table))
+    forged = RankTable(table.table.set_column(place, "rank", texts))
     with pytest.raises(DataError, match="there: no rank table"):
         RankTable.from_bytes(forged.to_bytes(), "there")
 
@@ -111,20 +102,6 @@ def test_an_empty_split_makes_an_empty_table(toy_rows):
     assert len(RankTable.from_bytes(table.to_bytes())) == 0
     assert table.table.schema.equals(SCHEMA)
     assert table.codes(("head", "tail")).tolist() == []
-
-
-# Under r, training shows b twice and c once as tails; a is a head twice, d once.
-KG = KnowledgeGraph.from_names(
-    [("a", "r", "b"), ("d", "r", "b"), ("a", "r", "c")], test=[("d", "r", "c")]
-)
-
-
-@pytest.mark.parametrize("block", [None, 1])
-def test_both_queries_of_each_row_by_hand(block: int | None) -> None:
-    table = rank_split(PopularityScorer(KG), KG, "test", block)
-    # (d, r, ?): b is known and leaves; c leads a and d. (?, r, c): a is known and leaves; d leads.
-    assert list(table["rank"]) == [1.0, 1.0]
-    assert list(table["candidates"]) == [3, 3]
 
 
 def test_validation_ranks_do_not_depend_on_test_triples() -> None:
@@ -145,6 +122,6 @@ def test_validation_ranks_do_not_depend_on_test_triples() -> None:
     assert [list(table["candidates"]) for table in tables] == [[3, 4]] * 2
 
 
-def test_a_block_of_nothing_is_refused() -> None:
+def test_a_block_of_nothing_is_refused(toy: KnowledgeGraph) -> None:
     with pytest.raises(ConfigError, match="block"):
-        rank_split(PopularityScorer(KG), KG, "test", 0)
+        rank_split(PopularityScorer(toy), toy, "test", 0)

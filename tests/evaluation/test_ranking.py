@@ -146,13 +146,12 @@ def test_both_directions_of_one_triple():
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), -float("inf")])
 @pytest.mark.parametrize("block", [2, 1000])
-def test_a_score_that_is_not_finite_names_the_query(toy_rows, value, block):
-    kg = KnowledgeGraph.from_names(*toy_rows.values())
-    scorer = constant(kg)
-    head, relation = kg.entities.id("d"), kg.relations.id("likes")
-    scorer.table[relation, head, kg.entities.id("lone")] = value
+def test_a_score_that_is_not_finite_names_the_query(toy, value, block):
+    scorer = constant(toy)
+    head, relation = toy.entities.id("d"), toy.relations.id("likes")
+    scorer.table[relation, head, toy.entities.id("lone")] = value
     with pytest.raises(NumericError, match=r"\(d, likes, \?\)"):
-        ranked(kg, scorer, block=block)
+        ranked(toy, scorer, block=block)
 
 
 def test_great_scores_whose_sum_overflows_are_ranked():

@@ -15,16 +15,6 @@ def index(triples, entities=12, relations=2):
     return TripleIndex.build(torch.tensor(triples), entities, relations)
 
 
-def test_one_pair_by_hand():
-    """0, 1 and 2 have 10; 1 and 2 have 11: of 10's three heads two have 11, too."""
-    known = index([(0, 0, 10), (1, 0, 10), (2, 0, 10), (1, 0, 11), (2, 0, 11)])
-    found = SharedAnswers(known).of(np.array([0, 0]), np.array([0, 1]), np.array([[11, 9]] * 2))
-    # The answer 10 alone speaks for 11 with 2 / (1 + 3); its heads 1 and 2 each share one of two.
-    assert found[0, 0] == pytest.approx([2 / 4, (2 * (1 / 3) ** 4) ** 0.25])
-    assert not found[0, 1].any()
-    assert not found[1].any()
-
-
 def plain(facts, head, entity, hub=10**9):
     """Sets of one relation: the two figures."""
     tails_of, heads_of = {}, {}

@@ -9,12 +9,10 @@ import pyarrow.parquet as pq
 import pytest
 import torch
 
-from dglkgmix.config import ModelConfig
 from dglkgmix.errors import ConfigError, DataError, NumericError, StorageError
 from dglkgmix.evaluation.vectors import FORMATS, export_vectors
 from dglkgmix.kg.graph import KnowledgeGraph
-from dglkgmix.models.link_predictor import LinkPredictor
-from tests.evaluation.test_model_scorer import model
+from tests.evaluation.stand_ins import model
 
 
 def test_parquet_holds_names_beside_vectors(toy, tmp_path):
@@ -43,16 +41,7 @@ def test_arrays_come_with_names_in_the_same_order(toy, tmp_path):
 
 
 def test_an_encoder_s_vectors_are_those_that_the_decoder_reads(toy, tmp_path):
-    config = ModelConfig(
-        decoder="distmult",
-        encoder="rgcn",
-        input_dropout=0.2,
-        entity_dim=8,
-        relation_dim=8,
-        bases=2,
-        bias=True,
-    )
-    built = LinkPredictor.build(config, toy, seed=0).train()
+    built = model(toy, encoder="rgcn", bases=2).train()
     export_vectors(built, toy, tmp_path, "npy")
     assert built.training
     with torch.no_grad():

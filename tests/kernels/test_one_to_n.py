@@ -55,15 +55,6 @@ def test_softmax(monkeypatch, focus, weights, smoothing, offsets):
         dense.assert_same(loss, dense.ce(plain, positives, smoothing, focus), inputs)
 
 
-def test_a_softmax_row_counts_once_for_each_positive():
-    """Two positives of one row: -log softmax twice over the same scores."""
-    inputs = operands()
-    loss = one_to_n_ce(*tabled(inputs), POSITIVES, Softmax(0.0, dense.E))
-    logs = scores_of(inputs).log_softmax(1)
-    expected = -(logs[0, 1] + logs[0, 5] + logs[1, 0] + logs[2, 6])
-    torch.testing.assert_close(loss, expected)
-
-
 @pytest.mark.parametrize("focus", FOCI)
 @pytest.mark.parametrize("smoothing", [0.0, 0.1])
 @pytest.mark.parametrize("biased", [False, True])
@@ -88,22 +79,6 @@ def test_rivals_stand_for_all(focus, smoothing, biased):
     dense.assert_same(loss, expected(scores.sum(1)), used)
     loss = one_to_n_ce_scores(scores[:, rivals.ids], positives, softmax, rivals=rivals)
     dense.assert_same(loss, expected(scores[:, rivals.ids] @ counts), used)
-
-
-def test_gradients_over_rivals():
-    rivals = Rivals(torch.tensor([0, 1, 3, 5, 6]), torch.tensor([0, 0, 1.1, 0, 0]).double())
-
-    def loss(query, entities, bias):
-        given = (bias, POSITIVES, Softmax(0.1, dense.E))
-        return one_to_n_ce(query, Table(entities), *given, rivals=rivals)
-
-    assert torch.autograd.gradcheck(loss, operands())
-
-
-def test_softmax_without_bias():
-    query, entities, _ = operands()
-    loss = one_to_n_ce(query, Table(entities), None, POSITIVES, Softmax(0.1, dense.E))
-    torch.testing.assert_close(loss, dense.ce(query @ entities.T, POSITIVES, 0.1))
 
 
 def test_low_precision_scores_are_summed_in_float():

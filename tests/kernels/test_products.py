@@ -61,14 +61,6 @@ def test_scores_and_gradients(operands, block, with_bias):
         assert by_bias is None
 
 
-@pytest.mark.parametrize("factor", [1.0, 2.0])
-def test_gradients_are_scaled(operands, factor):
-    gradients = Gradients(of(*operands), (True, False, True))
-    gradients.bias.fill_(5.0)
-    gradients.scale(torch.tensor(factor))
-    assert (gradients.bias == 5 * factor).all()
-
-
 def test_gradients_that_nobody_wants_are_not_made(operands):
     gradients = Gradients(of(*operands), (False, True, False))
     assert (gradients.query, gradients.bias) == (None, None)

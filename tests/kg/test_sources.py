@@ -10,17 +10,15 @@ import torch
 
 from dglkgmix.errors import ConfigError, DataError, UnknownNameError
 from dglkgmix.kg import sources
-from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.kg.options import ReadOptions
 from dglkgmix.kg.sources import load
+from tests.graphs import same_triples
 
 
-def test_a_folder(toy_folder, toy_rows):
+def test_a_folder(toy_folder, toy):
     kg = load(toy_folder)
-    expected = KnowledgeGraph.from_names(**toy_rows)
-    assert kg.entities == expected.entities
-    for name in toy_rows:
-        assert torch.equal(kg.split(name), expected.split(name))
+    assert kg.entities == toy.entities
+    assert same_triples(kg, toy)
 
 
 def test_a_folder_of_mixed_formats_without_test(tmp_path):

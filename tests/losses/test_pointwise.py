@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import pytest
 import torch
 from torch.nn.functional import binary_cross_entropy_with_logits, softplus
@@ -11,7 +9,6 @@ from torch.nn.functional import binary_cross_entropy_with_logits, softplus
 from dglkgmix.losses.pointwise import (
     FocalTerms,
     Focus,
-    Terms,
     bce_terms,
     softplus_sum_to_sigmoid_,
 )
@@ -83,20 +80,6 @@ def test_narrow_scores_are_near(focus: Focus | None) -> None:
     torch.testing.assert_close(
         terms.correction(scores, None), terms.correction(scores.float(), None), rtol=0, atol=0
     )
-
-
-def test_focal_by_hand() -> None:
-    """s = log 3: σ = 3/4, softplus(s) = log 4, softplus(-s) = log 4/3; no smoothing, γ = 2."""
-    score = torch.tensor([math.log(3.0)], dtype=torch.double)
-    terms = FocalTerms(Targets(), Focus(2.0))
-    assert float(terms.positive(score)) == pytest.approx((1 / 4) ** 2 * math.log(4 / 3))
-    assert float(terms.negative(score)) == pytest.approx((3 / 4) ** 2 * math.log(4))
-
-
-def test_gamma_0_is_plain() -> None:
-    plain, focal = Terms(TARGETS), FocalTerms(TARGETS, Focus(0.0))
-    torch.testing.assert_close(plain.positive(SCORES), focal.positive(SCORES))
-    torch.testing.assert_close(plain.negative(SCORES), focal.negative(SCORES))
 
 
 @pytest.mark.parametrize("focus", [Focus(0.5), Focus(3.0)])

@@ -34,8 +34,6 @@ class TestTargets:
     def test_the_ends_of_what_is_allowed(self) -> None:
         assert Targets.smoothed(1.0, "auto", 5) == Targets(0.2, 0.2)
         assert Targets.smoothed(0.25, 0.0, 5) == Targets(0.75, 0.0)
-
-    def test_the_largest_mass_is_allowed(self) -> None:
         assert Targets.smoothed(0.5, 2.5, 5) == Targets(1.0, 0.5)
 
     @pytest.mark.parametrize("smoothing", [-0.1, 1.1, float("nan")])

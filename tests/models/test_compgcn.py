@@ -4,8 +4,7 @@ import pytest
 import torch
 
 from dglkgmix.errors import ConfigError
-from dglkgmix.kg.graph import KnowledgeGraph
-from dglkgmix.models.compgcn import COMPOSITIONS, CompGCN, CompGCNLayer, correlate
+from dglkgmix.models.compgcn import COMPOSITIONS, CompGCN, CompGCNLayer
 from dglkgmix.models.neighbourhood import Neighbourhood
 from tests.graphs import random_graph
 
@@ -47,27 +46,6 @@ def test_layer_is_the_sum_over_edges(composition, hidden):
     gone = set(hidden or ())
     expected = edge_by_edge(layer, FORMULAS[composition], features, relations, gone)
     torch.testing.assert_close(ours, expected)
-
-
-def test_a_layer_by_hand():
-    """0 and 1 are heads, 2 is the tail: it hears (1 + 3) / 2 times 5, they hear 7 times -1."""
-    kg = KnowledgeGraph.from_arrays([(0, 0, 2), (1, 0, 2)], entities=3, relations=1)
-    layer = CompGCNLayer("multiply", 1)
-    with torch.no_grad():
-        layer.directions.weight.copy_(torch.tensor([[10.0, 100.0]]))
-        for parameter, value in ((layer.loop, 2.0), (layer.self_loop.weight, 1000.0)):
-            parameter.fill_(value)
-        layer.self_loop.bias.fill_(0.5)
-        layer.to_relations.weight.fill_(-3.0)
-    features, relations = torch.tensor([[1.0], [3.0], [7.0]]), torch.tensor([[5.0], [-1.0]])
-    entities, made = layer(features, relations, Neighbourhood.full(kg), None)
-    assert entities.flatten().tolist() == [2000.5 - 700, 6000.5 - 700, 14000.5 + 100]
-    assert made.flatten().tolist() == [-15.0, 3.0]
-
-
-def test_circular_correlation_by_hand():
-    found = correlate(torch.tensor([1.0, 2.0, 3.0]), torch.tensor([4.0, 5.0, 6.0]))
-    torch.testing.assert_close(found, torch.tensor([4.0 + 10 + 18, 5.0 + 12 + 12, 6.0 + 8 + 15]))
 
 
 @compositions

@@ -9,25 +9,6 @@ from dglkgmix.models.complex import ComplEx
 from dglkgmix.models.distmult import DistMult
 
 
-def test_scores_by_hand():
-    decoder = DistMult(2, 2)
-    query = torch.tensor([[1.0, 2.0]])
-    entities = torch.tensor([[1.0, 1.0], [0.0, 3.0], [2.0, 0.0]])
-    bias = torch.tensor([0.5, 0.0, -1.0])
-    assert decoder.score_all(query, entities).tolist() == [[3.0, 6.0, 2.0]]
-    assert decoder.score_all(query, entities, bias).tolist() == [[3.5, 6.0, 1.0]]
-    chosen = torch.tensor([[2, 0]])
-    assert decoder.score(query, entities[chosen]).tolist() == [[2.0, 3.0]]
-    assert decoder.score(query, entities[chosen], bias[chosen]).tolist() == [[1.0, 3.5]]
-
-
-def test_rows_name_each_querys_relation():
-    decoder = DistMult(2, 2)
-    relations = torch.tensor([[1.0, 2.0], [10.0, 20.0]])
-    query = decoder.query(torch.ones(3, 2), relations, torch.tensor([1, 0, 1]))
-    assert query.tolist() == [[10.0, 20.0], [1.0, 2.0], [10.0, 20.0]]
-
-
 def test_squared_moduli():
     vectors = torch.tensor([[1.0, -2.0, 3.0, 4.0]])
     assert DistMult(4, 4).squared_moduli(vectors).tolist() == [[1.0, 4.0, 9.0, 16.0]]

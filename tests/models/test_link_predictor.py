@@ -5,36 +5,18 @@ from dataclasses import replace
 import pytest
 import torch
 
-from dglkgmix.config import ModelConfig
 from dglkgmix.errors import ConfigError
 from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.models.link_predictor import LinkPredictor
+from tests.settings import settled_model
 
 KG = KnowledgeGraph.from_arrays([(0, 0, 1), (1, 0, 2), (2, 1, 3), (3, 1, 0)])
-OPTIONS = ModelConfig(
-    input_dropout=0.2, decoder="distmult", entity_dim=4, relation_dim=4, bias=True, bases=2
-)
+OPTIONS = settled_model("distmult", 4, bias=True, bases=2)
 HEADS, RELATIONS = torch.tensor([0, 1, 3]), torch.tensor([3, 0, 3])
 
 
 def model(**options):
     return LinkPredictor.build(replace(OPTIONS, **options), KG, seed=1)
-
-
-def test_scores_by_hand():
-    predictor = model().eval()
-    x, r = predictor.encoder.entity_table, predictor.encoder.relation_table
-    with torch.no_grad():
-        predictor.bias.copy_(torch.tensor([0.0, 10.0, 20.0, 30.0]))
-    vectors = predictor.encode()
-    query = predictor.query(vectors, torch.tensor([2]), torch.tensor([1]))
-    plain = (x[2] * r[1] * x).sum(1)
-    torch.testing.assert_close(predictor.score_all(vectors, query)[0], plain + predictor.bias)
-    candidates = torch.tensor([[3, 3, 0]])
-    chosen = predictor.score(vectors, query, candidates)
-    torch.testing.assert_close(chosen, (plain + predictor.bias)[candidates])
-    without = predictor.score(vectors, query, candidates, with_bias=False)
-    torch.testing.assert_close(without, plain[candidates])
 
 
 def test_tucker_meets_each_relation_once():
@@ -66,16 +48,9 @@ def test_mixed_query_mixes_vectors():
 
 
 def no_dropout(decoder):
-    options = {
-        "entity_dim": 12,
-        "relation_dim": 12,
-        "input_dropout": 0.0,
-        "feature_dropout": 0.0,
-        "hidden_dropout": 0.0,
-        "hidden_dropout1": 0.0,
-        "hidden_dropout2": 0.0,
-    }
-    return model(decoder=decoder, **options)
+    names = ("input_dropout", "feature_dropout", "hidden_dropout")
+    none = dict.fromkeys((*names, "hidden_dropout1", "hidden_dropout2"), 0.0)
+    return model(decoder=decoder, entity_dim=12, relation_dim=12, **none)
 
 
 @pytest.mark.parametrize("decoder", ["conve", "tucker"])
@@ -115,9 +90,7 @@ def test_no_bias_unless_asked_for():
 
 
 def test_tables_start_at_the_scale_that_is_asked_for():
-    options = ModelConfig(
-        decoder="complex", input_dropout=0.2, entity_dim=64, relation_dim=64, bias=False
-    )
+    options = settled_model("complex", 64)
     kg = KnowledgeGraph.from_arrays([(0, 0, 399)], entities=400, relations=50)
     made = {
         scale: LinkPredictor.build(replace(options, init_scale=scale), kg, seed=3).encoder

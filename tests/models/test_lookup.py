@@ -6,15 +6,9 @@ import torch
 from dglkgmix.models.lookup import Lookup
 
 
-def encoder():
-    made = Lookup(4, 6, 3, 2)
-    torch.nn.init.normal_(made.entity_table)
-    return made
-
-
 @pytest.mark.parametrize("training", [True, False])
 def test_vectors_are_the_tables(training):
-    made = encoder().train(training)
+    made = Lookup(4, 6, 3, 2).train(training)
     vectors = made.encode(torch.tensor([0]), torch.tensor([1]))
     assert vectors.entities is made.entity_table
     assert vectors.relations is made.relation_table

@@ -22,18 +22,6 @@ def test_full_graph_by_hand():
     assert hood.groups.sum(torch.ones(5, 1)).tolist() == [[2.0], [1.0], [2.0], [0.0]]
 
 
-def test_groups_by_direction():
-    sums = Neighbourhood.full(KG).directions.sum(torch.tensor([[1.0], [2.0], [4.0], [8.0], [16.0]]))
-    # To 2 along r0 and r1; to 0 and 1 along their reciprocals.
-    assert sums.flatten().tolist() == [0, 0, 3, 0, 20, 8, 0, 0]
-
-
-def test_degrees_are_the_tail_relation_degrees():
-    hood = Neighbourhood.full(KG)
-    _, group = hood.edges.ends(torch.device("cpu"))
-    assert torch.equal(hood.degrees[group], KG.degrees.edge_tail_relation)
-
-
 def test_hidden_edges_leave_mean_and_degree():
     hood = Neighbourhood.full(KG)
     # Edge 1 is (1 r0 2): 0 alone is left in its group. Edge 2 is all of the group (r1, 2).

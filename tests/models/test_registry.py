@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from dglkgmix.config import ModelConfig
-from dglkgmix.config.classes import DECODERS, ENCODERS, find
+from dglkgmix.config.classes import DECODERS
 from dglkgmix.errors import ConfigError
 from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.models.conve import ConvE
@@ -17,29 +17,10 @@ from dglkgmix.models.registry import (
 from dglkgmix.models.rgcn import RGCN
 from dglkgmix.models.transe import TransE
 from dglkgmix.models.tucker import TuckER
+from tests.settings import settled_model
 
-OPTIONS = ModelConfig(
-    decoder="conve", input_dropout=0.2, entity_dim=12, relation_dim=12, bias=False, bases=2
-)
+OPTIONS = settled_model("conve", 12, bases=2)
 KG = KnowledgeGraph.from_arrays([(0, 0, 1), (1, 0, 2)])
-
-
-@pytest.mark.parametrize("name", DECODERS)
-def test_builds_each_decoder(name):
-    decoder = build_decoder(replace(OPTIONS, decoder=name))
-    assert type(decoder) is find("decoder", name)
-    assert decoder.entity_dim == 12
-
-
-@pytest.mark.parametrize("name", ENCODERS)
-def test_builds_each_encoder_for_its_decoder(name):
-    # RESCAL has a matrix for each relation; CompGCN wants relations as long as entities.
-    decoder, relation_dim = ("complex", 12) if name == "compgcn" else ("rescal", 144)
-    options = replace(OPTIONS, encoder=name, decoder=decoder)
-    encoder = build_encoder(options, KG, build_decoder(options))
-    assert type(encoder) is find("encoder", name)
-    assert encoder.entity_table.shape == (3, 12)
-    assert encoder.relation_table.shape == (2, relation_dim)
 
 
 @pytest.mark.parametrize("name", DECODERS)
@@ -86,11 +67,7 @@ def test_rgcn_options_arrive():
     assert encoder.layers[0].matrices.blocks.shape == (2, 3, 4, 4)
 
 
-def test_refuses_unknown_names_and_unsettled_options():
-    with pytest.raises(ConfigError, match=r'decoder: expected "conve" or .*, got "rotates"'):
-        replace(OPTIONS, decoder="rotates")
-    with pytest.raises(ConfigError, match=r'expected "lookup" or "rgcn" or .*, got "gcn"'):
-        replace(OPTIONS, encoder="gcn")
+def test_refuses_unsettled_options():
     with pytest.raises(ConfigError, match="entity_dim is still 'auto'"):
         build_decoder(ModelConfig())
     with pytest.raises(ConfigError, match="input_dropout is still 'auto'"):

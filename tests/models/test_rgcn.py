@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import torch
 
-from dglkgmix.config import ModelConfig
 from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.models.link_predictor import LinkPredictor
 from dglkgmix.models.rgcn import RGCN
+from tests.settings import settled_model
 
 
 def test_relations_named_like_attributes_train():
@@ -64,9 +64,7 @@ def class_mrr(kg, options, epochs):
 
 def test_answers_that_only_neighbours_tell():
     kg = addition_graph()
-    lookup = ModelConfig(
-        decoder="distmult", entity_dim=32, relation_dim=32, bias=False, input_dropout=0.0
-    )
+    lookup = settled_model("distmult", 32, input_dropout=0.0)
     rgcn = replace(lookup, encoder="rgcn", layers=2, bases=4, residual="none", encoder_dropout=0.0)
     chance = sum(1 / rank for rank in range(1, CLASSES + 1)) / CLASSES  # 0.521
     assert class_mrr(kg, lookup, epochs=18) < chance + 0.1

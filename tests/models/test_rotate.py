@@ -10,18 +10,6 @@ from dglkgmix.models import rotate
 from dglkgmix.models.rotate import RotatE
 
 
-def test_a_quarter_turn():
-    """1 turned by π/2 is i: at distance 0 of i, √2 of 1, 2 of -i; one complex number, γ = 5."""
-    decoder = RotatE(2, 2, margin=5.0)
-    query = decoder.query(torch.tensor([[1.0, 0.0]]), torch.tensor([[math.pi / 2]]))
-    tails = torch.tensor([[0.0, 1.0], [1.0, 0.0], [0.0, -1.0]])
-    expected = torch.tensor([[5.0, 5 - math.sqrt(2), 3.0]])
-    torch.testing.assert_close(decoder.score_all(query, tails), expected)
-    torch.testing.assert_close(decoder.score(query, tails[None]), expected)
-    bias = torch.tensor([1.0, 2.0, 3.0])
-    torch.testing.assert_close(decoder.score_all(query, tails, bias), expected + bias)
-
-
 def test_scores_and_gradients_do_not_depend_on_blocks(monkeypatch):
     torch.manual_seed(0)
     decoder = RotatE(6, 6).double()

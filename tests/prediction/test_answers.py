@@ -13,6 +13,7 @@ from dglkgmix.kg.degrees import DegreeBins
 from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.prediction.answers import Predictor, Query
 from tests.evaluation.stand_ins import TableScorer
+from tests.graphs import typed
 from tests.prediction.conftest import HALF
 
 
@@ -153,19 +154,10 @@ def test_other_bins(toy, scorer):
 
 
 def test_only_types_that_the_relation_leads_to(toy, scorer):
-    types = torch.tensor([0, 1, 1, 0, 1])  # likes leads to b and c, of type 1
-    typed = KnowledgeGraph(
-        toy.entities,
-        toy.relations,
-        toy.train,
-        toy.valid,
-        toy.test,
-        node_types=types,
-        node_type_names=("x", "y"),
-    )
-    assert names(Predictor(typed, scorer).predict(Query("a", "likes"))) == ["lone", "c", "b"]
+    kg = typed(toy, [0, 1, 1, 0, 1], ("x", "y"))  # likes leads to b and c, of type 1
+    assert names(Predictor(kg, scorer).predict(Query("a", "likes"))) == ["lone", "c", "b"]
     # a relation that training lacks leads anywhere
-    assert len(Predictor(typed, scorer).predict(Query("a", "only_valid")).answers) == 5
+    assert len(Predictor(kg, scorer).predict(Query("a", "only_valid")).answers) == 5
 
 
 def test_a_functional_query_with_a_known_answer_is_marked(toy, scorer):

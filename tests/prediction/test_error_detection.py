@@ -15,6 +15,7 @@ from dglkgmix.prediction.answers import Predictor
 from dglkgmix.prediction.error_detection import COLUMNS, assign_folds, detect_errors
 from dglkgmix.runs.run import Run
 from dglkgmix.training.launch import train
+from tests.training.conftest import Stop
 
 
 @pytest.mark.parametrize("folds", [2, 5])
@@ -102,12 +103,8 @@ def test_trainings_go_on(ring, crossed, tmp_path, monkeypatch):
     """The second is interrupted: a later call needs it alone, and finds the same."""
     original = error_detection.train
 
-    class Stop:
-        def write(self, row):
-            raise KeyboardInterrupt
-
     def stopped(kg, config, out, **options):
-        observers = [Stop()] if out.name == "fold-2" else []
+        observers = [Stop(1)] if out.name == "fold-2" else []
         return original(kg, config, out, observers=observers, **options)
 
     monkeypatch.setattr(error_detection, "train", stopped)

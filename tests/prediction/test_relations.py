@@ -16,6 +16,7 @@ from dglkgmix.prediction.answers import Predictor
 from dglkgmix.prediction.facts import NEW_COLUMNS
 from dglkgmix.prediction.relations import new_facts
 from tests.evaluation.stand_ins import TableScorer
+from tests.graphs import typed
 
 E, R, DEPTH = 30, 2, 3
 # Log odds of the score less 1: it falls down a list.
@@ -129,13 +130,7 @@ def test_without_a_fit_shares_of_lists_order_facts():
 def test_entities_of_other_node_types_are_no_candidates():
     """Three authors, two papers: writes leads from the first to the second."""
     kg = KnowledgeGraph.from_arrays([[0, 0, 3], [1, 0, 4]], entities=5, relations=1)
-    kg = KnowledgeGraph(
-        kg.entities,
-        kg.relations,
-        kg.train,
-        node_types=torch.tensor([0, 0, 0, 1, 1]),
-        node_type_names=["author", "paper"],
-    )
+    kg = typed(kg, [0, 0, 0, 1, 1], ["author", "paper"])
     found = new_facts(kg, TableScorer(torch.zeros(2, 5, 5)), 0, 100)
     assert [(h, t) for h, _, t in found.triples.tolist()] == [(0, 4), (1, 3), (2, 3), (2, 4)]
 

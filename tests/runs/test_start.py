@@ -10,7 +10,7 @@ from dglkgmix.files import RunFolder
 from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.models.link_predictor import LinkPredictor
 from dglkgmix.runs import checkpoint, run_files
-from dglkgmix.runs.start import Start, read_start
+from dglkgmix.runs.start import read_start
 from dglkgmix.training.defaults import resolve
 
 OLD = KnowledgeGraph.from_names([("a", "likes", "b"), ("b", "knows", "c")])
@@ -164,11 +164,3 @@ def test_held_out_triples_that_the_run_was_trained_on_are_counted(tmp_path):
     start = read_start(settled(kg, f"training.parent={tmp_path / 'run'}"), kg)
     assert start is not None
     assert start.seen == 2  # The first and the last.
-
-
-def test_an_earlier_stage_gives_its_tables_as_they_are():
-    config = settled(OLD)
-    first, second = (LinkPredictor.build(config.model, OLD, seed=seed) for seed in (1, 2))
-    Start.of_stage(first.state_dict()).fill(second)
-    assert torch.equal(second.encoder.entity_table, first.encoder.entity_table)
-    assert torch.equal(second.encoder.relation_table, first.encoder.relation_table)

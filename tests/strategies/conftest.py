@@ -42,3 +42,15 @@ def make(five: KnowledgeGraph) -> Callable[..., Strategy]:
         return find("strategy", name)(five, StrategyConfig(name=name, **options), training)
 
     return build
+
+
+@pytest.fixture
+def started(make: Callable[..., Strategy]) -> Callable[..., Strategy]:
+    """The same at the beginning of an epoch: ``started(name, epoch=1, seed=0, …)``."""
+
+    def begin(name: str, *, epoch: int = 1, seed: int = 0, **options: object) -> Strategy:
+        strategy = make(name, **options)
+        strategy.start_epoch(epoch, seed)
+        return strategy
+
+    return begin

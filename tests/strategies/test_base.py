@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import torch
-
 from dglkgmix.config import StrategyConfig
-from dglkgmix.strategies.base import Strategy, SyntheticBatch
+from dglkgmix.strategies.base import Strategy
 from tests.settings import settled_training
 
 
@@ -17,8 +15,3 @@ def test_nothing_is_added(five, everything) -> None:
     assert strategy.synthetic(everything) is None
     assert (strategy.focus, strategy.scaled, strategy.adjustment) == (None, False, None)
     assert strategy.coverage() == {}
-
-
-def test_a_synthetic_batch_counts_its_samples() -> None:
-    triples, ids = torch.zeros(4, 3, dtype=torch.long), torch.zeros(4, dtype=torch.long)
-    assert len(SyntheticBatch(triples, triples, torch.ones(4), ids, ids)) == 4

@@ -19,9 +19,8 @@ def drawn(strategy, edges: torch.Tensor) -> dict[int, set[int]]:
     return pairs
 
 
-def test_who_is_mixed_with_whom(make, everything) -> None:
-    strategy = make("mixup", threshold=2, partners=5)
-    strategy.start_epoch(1, 0)
+def test_who_is_mixed_with_whom(started, everything) -> None:
+    strategy = started("mixup", threshold=2, partners=5)
     assert drawn(strategy, everything) == {e: p for e, p in PARTNERS.items() if p}
     assert strategy.coverage() == {
         "below_threshold": 7,
@@ -32,11 +31,10 @@ def test_who_is_mixed_with_whom(make, everything) -> None:
 
 @pytest.mark.parametrize(("partners", "draws", "weight"), [(3, 1, 3.0), (2, 1, 2.0), (3, 2, 1.5)])
 def test_a_part_of_the_partners_weighs_as_much_as_all(
-    make, everything, partners: int, draws: int, weight: float
+    started, everything, partners: int, draws: int, weight: float
 ) -> None:
     """η = 4: edges 0-3 have three candidates, 4, 5, 6 and 9 have one."""
-    strategy = make("mixup", threshold=4, partners=partners, draws=draws)
-    strategy.start_epoch(1, 0)
+    strategy = started("mixup", threshold=4, partners=partners, draws=draws)
     samples = strategy.synthetic(everything)
     found = samples.positions.bincount(minlength=10).tolist()
     assert found == [draws] * 4 + [1, 1, 1, 0, 0, 1]
@@ -75,9 +73,8 @@ def test_partners_are_drawn_anew_each_epoch(make, everything) -> None:
     assert seen == {1, 2, 3}
 
 
-def test_samples_carry_the_triples(make, five, everything) -> None:
-    strategy = make("mixup", threshold=2, partners=5)
-    strategy.start_epoch(1, 0)
+def test_samples_carry_the_triples(started, five, everything) -> None:
+    strategy = started("mixup", threshold=2, partners=5)
     edges = everything.flip(0)
     samples = strategy.synthetic(edges)
     assert torch.equal(samples.first, five.edges[edges[samples.positions]])
@@ -87,44 +84,34 @@ def test_samples_carry_the_triples(make, five, everything) -> None:
     assert bool(((samples.lam > 0) & (samples.lam < 1)).all())
 
 
-def test_each_sample_once_an_epoch(make, everything) -> None:
+def test_each_sample_once_an_epoch(started, everything) -> None:
     """Whatever the batches: a sample's λ belongs to its triple."""
-    strategy = make("mixup", threshold=2, partners=1)
-    strategy.start_epoch(1, 0)
+    strategy = started("mixup", threshold=2, partners=1)
     whole = strategy.synthetic(everything)
     parts = [strategy.synthetic(part) for part in torch.split(everything, 3)]
     assert torch.equal(torch.cat([part.lam for part in parts if part]), whole.lam)
     assert torch.equal(torch.cat([part.first for part in parts if part]), whole.first)
 
 
-def test_a_batch_with_nothing_to_mix(make) -> None:
-    strategy = make("mixup", threshold=2)
-    strategy.start_epoch(1, 0)
+def test_a_batch_with_nothing_to_mix(started) -> None:
+    strategy = started("mixup", threshold=2)
     assert strategy.synthetic(torch.tensor([0, 1, 2, 7, 8])) is None
-
-
-def test_threshold_0(make, everything) -> None:
-    strategy = make("mixup", threshold=0)
-    strategy.start_epoch(1, 0)
-    assert strategy.synthetic(everything) is None
 
 
 @pytest.mark.parametrize(
     ("threshold", "low"), [(3, {3, 4, 5, 6, 9}), (4, {0, 1, 2, 3, 4, 5, 6, 9})]
 )
-def test_the_threshold_is_strict(make, everything, threshold: int, low: set[int]) -> None:
-    strategy = make("mixup", threshold=threshold)
-    strategy.start_epoch(1, 0)
+def test_the_threshold_is_strict(started, everything, threshold: int, low: set[int]) -> None:
+    strategy = started("mixup", threshold=threshold)
     assert set(drawn(strategy, everything)) == low
 
 
-def test_rivals_are_drawn_for_each_batch(make) -> None:
+def test_rivals_are_drawn_for_each_batch(started) -> None:
     """Tails 0 and 2, and one of 1, 3 and 4."""
     edges = torch.tensor([3, 4])
 
     def ids(epoch: int, seed: int = 0) -> list[list[int]]:
-        strategy = make("mixup", threshold=2, rivals=1, loss="ce")
-        strategy.start_epoch(epoch, seed)
+        strategy = started("mixup", threshold=2, rivals=1, loss="ce", epoch=epoch, seed=seed)
         return [strategy.synthetic(edges).rivals.ids.tolist() for _ in range(8)]
 
     assert ids(1) == ids(1)
@@ -137,16 +124,14 @@ def test_rivals_are_drawn_for_each_batch(make) -> None:
 @pytest.mark.parametrize(
     "options", [{"loss": "bce"}, {"regime": "1-k", "loss": "ce"}, {"loss": "ce", "rivals": "all"}]
 )
-def test_nothing_stands_for_all_elsewhere(make, options) -> None:
-    strategy = make("mixup", **{"threshold": 2, "rivals": 1, **options})
-    strategy.start_epoch(1, 0)
+def test_nothing_stands_for_all_elsewhere(started, options) -> None:
+    strategy = started("mixup", **{"threshold": 2, "rivals": 1, **options})
     assert strategy.synthetic(torch.tensor([3])).rivals is None
 
 
-def test_epochs_and_seeds_differ_and_repeat(make, everything) -> None:
+def test_epochs_and_seeds_differ_and_repeat(started, everything) -> None:
     def lam(epoch: int, seed: int) -> list[float]:
-        strategy = make("mixup", threshold=4, partners=2)
-        strategy.start_epoch(epoch, seed)
+        strategy = started("mixup", threshold=4, partners=2, epoch=epoch, seed=seed)
         return strategy.synthetic(everything).lam.tolist()
 
     assert lam(2, 7) == lam(2, 7)
@@ -154,11 +139,9 @@ def test_epochs_and_seeds_differ_and_repeat(make, everything) -> None:
     assert lam(2, 7) != lam(2, 8)
 
 
-def test_lambda_follows_the_options(make, everything) -> None:
-    fixed = make("mixup", threshold=4, fixed_lambda=1.0)
-    half = make("mixup", threshold=4, lambda_range="half")
-    for strategy in (fixed, half):
-        strategy.start_epoch(1, 0)
+def test_lambda_follows_the_options(started, everything) -> None:
+    fixed = started("mixup", threshold=4, fixed_lambda=1.0)
+    half = started("mixup", threshold=4, lambda_range="half")
     assert set(fixed.synthetic(everything).lam.tolist()) == {1.0}
     assert float(half.synthetic(everything).lam.min()) >= 0.5
 

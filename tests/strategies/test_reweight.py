@@ -11,6 +11,12 @@ from dglkgmix.training.prepared import prepare
 from tests.settings import settled_training
 
 
+@pytest.fixture
+def batch(five):
+    """(1, r0, ?) has edge 0, (0, r2, ?) edges 5, 6 and 7."""
+    return QueryBatches(five, 2).batch(five.train_index.locate([1, 0], [0, 2]))
+
+
 def test_low_degrees_weigh_more(make, everything) -> None:
     assert make("reweight", threshold=3).positive_weights(everything).tolist() == [1] * 3 + [2] * 7
     weights = make("reweight", threshold=3, reweight_up=0.5).positive_weights(everything)
@@ -19,10 +25,8 @@ def test_low_degrees_weigh_more(make, everything) -> None:
     assert make("reweight", threshold=3).coverage() == {"below_threshold": 7}
 
 
-def test_a_1_n_batch_has_mean_weight_1(make, five) -> None:
-    """(1, r0, ?) has edge 0, (0, r2, ?) edges 5, 6 and 7: of 10 terms 3 weigh 2, so 10 / 13."""
-    rows = five.train_index.locate([1, 0], [0, 2])
-    batch = QueryBatches(five, 2).batch(rows)
+def test_a_1_n_batch_has_mean_weight_1(make, batch) -> None:
+    """Of 10 terms 3 weigh 2, so 10 / 13."""
     assert batch.edges.tolist() == [0, 5, 6, 7]
     prepared = prepare(batch, make("reweight", threshold=3), settled_training(), 5)
     assert prepared.weights.tolist() == [1, 2, 2, 2]
@@ -44,9 +48,7 @@ def test_a_1_k_batch_has_mean_weight_1(make, five) -> None:
     assert prepared.scale == pytest.approx(7 / 8)
 
 
-def test_softmax_terms_are_the_positives(make, five) -> None:
-    rows = five.train_index.locate([1, 0], [0, 2])
-    batch = QueryBatches(five, 2).batch(rows)
+def test_softmax_terms_are_the_positives(make, batch) -> None:
     training = settled_training(loss="ce")
     prepared = prepare(batch, make("reweight", loss="ce", threshold=3), training, 5)
     assert prepared.scale == pytest.approx(4 / 7)

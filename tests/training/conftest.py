@@ -6,6 +6,13 @@ import torch
 from dglkgmix.config import Config
 from dglkgmix.config.toml import apply_overrides
 from dglkgmix.kg.graph import KnowledgeGraph
+from dglkgmix.models.link_predictor import LinkPredictor
+from dglkgmix.processes import ALONE
+from dglkgmix.runs.run import Run
+from dglkgmix.training.progress import Progress
+from dglkgmix.training.stage_loop import StageLoop
+from dglkgmix.training.stage_state import StageState
+from dglkgmix.training.stages import stages
 
 SMALL = (
     *("model.decoder=conve", "model.entity_dim=8", "model.filters=2", "model.bases=2"),
@@ -42,6 +49,25 @@ def settings(*overrides):
     return apply_overrides(Config(), [*SMALL, *overrides])
 
 
+def begin_loop(kg, config, *, seed=5, processes=ALONE):
+    """The main stage of settled settings, before its first epoch."""
+    stage = stages(config)[-1]
+    work = StageState(stage, LinkPredictor.build(stage.model, kg, seed=0))
+    return StageLoop(kg, work, config.runtime, seed=seed, progress=Progress(), processes=processes)
+
+
+class Stop:
+    """An observer that interrupts after a number of epochs, as Ctrl-C would."""
+
+    def __init__(self, after):
+        self.left = after
+
+    def write(self, row):
+        self.left -= 1
+        if self.left == 0:
+            raise KeyboardInterrupt
+
+
 def timeless(rows):
     """Rows of a history without what differs from machine to machine."""
     return [{key: value for key, value in row.items() if key != "seconds"} for row in rows]
@@ -50,3 +76,11 @@ def timeless(rows):
 def weights(run):
     """The selected weights, as the file holds them."""
     return (run / "model.safetensors").read_bytes()
+
+
+def assert_same_training(first, second):
+    """The same weights, and the same history but for its times; the history."""
+    assert weights(first) == weights(second)
+    found, expected = (timeless(Run.open(run).history) for run in (first, second))
+    assert found == expected
+    return found

@@ -65,26 +65,6 @@ def norms(model):
     return [m for m in model.modules() if isinstance(m, torch.nn.modules.batchnorm._BatchNorm)]
 
 
-def test_its_state_goes_on_where_it_was(model):
-    average = averaging(model)
-    assert average.state() is None
-    for _ in range(4):
-        average.update()
-    average.validated = 3
-    again = averaging(model)
-    again._optimizer.load_state_dict(average._optimizer.state_dict())
-    again.load(average.state())
-    assert (again.count, again.validated) == (4, 3)
-    with torch.no_grad():
-        model.encoder.entity_table.add_(1)
-    for each in (average, again):
-        each.update()
-    weights = again.model.state_dict()
-    assert all(torch.equal(v, weights[k]) for k, v in average.model.state_dict().items())
-    rates = [each._optimizer.param_groups[0]["lr"] for each in (average, again)]
-    assert rates[0] == rates[1] != 0.1
-
-
 def test_loading_nothing_begins_nothing(model):
     average = averaging(model)
     average.load(None)

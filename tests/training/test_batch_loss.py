@@ -5,8 +5,9 @@ import itertools
 
 import pytest
 import torch
+from torch.nn.functional import binary_cross_entropy_with_logits as binary_cross_entropy
 
-from dglkgmix.config import ModelConfig, StrategyConfig
+from dglkgmix.config import StrategyConfig
 from dglkgmix.config.classes import find
 from dglkgmix.errors import ConfigError
 from dglkgmix.kg.graph import KnowledgeGraph
@@ -21,7 +22,7 @@ from dglkgmix.strategies import SyntheticBatch
 from dglkgmix.training.batch_loss import batch_loss
 from dglkgmix.training.prepared import prepare
 from tests.kernels import dense
-from tests.settings import settled_training
+from tests.settings import settled_model, settled_training
 
 E = 20
 TARGETS = Targets.smoothed(0.1, "auto", E)
@@ -34,8 +35,8 @@ def model(graph):
 
 
 def build(graph, decoder, **options):
-    given = {"entity_dim": 8, "relation_dim": 8, "bias": True, "input_dropout": 0.0, **options}
-    made = LinkPredictor.build(ModelConfig(decoder=decoder, **given), graph, seed=0)
+    given = {"bias": True, "input_dropout": 0.0, **options}
+    made = LinkPredictor.build(settled_model(decoder, 8, **given), graph, seed=0)
     torch.nn.init.normal_(made.bias, generator=torch.Generator().manual_seed(1))
     return made.double().train()
 
@@ -49,7 +50,10 @@ def setting(graph, training, **options):
 
 def first_batch(graph, training):
     batches = QueryBatches(graph, 9) if training.regime == "1-n" else TripleBatches(graph, 9, 4)
-    return next(iter(batches.epoch(generator(0))))
+    batch = next(iter(batches.epoch(generator(0))))
+    if training.regime == "1-k":
+        batch.mask[::2, 1] = False  # as where every draw is a training triple; none is here
+    return batch
 
 
 def compute(model, graph, training, **options):
@@ -66,6 +70,12 @@ def vectors_of(model, triples):
 def all_scores(model, heads, relations):
     query = model.encoder.entity_table[heads] * model.encoder.relation_table[relations]
     return query @ model.encoder.entity_table.T + model.bias
+
+
+def one_to_k(batch):
+    """Candidates (B, 5), the tail first, and whether each counts."""
+    mask = torch.cat([torch.ones(len(batch.tails), 1, dtype=torch.bool), batch.mask], 1)
+    return torch.cat([batch.tails.unsqueeze(1), batch.negatives], 1), mask
 
 
 def assert_same_gradients(terms, expected, model):
@@ -96,31 +106,22 @@ def test_one_to_n(graph, name, loss, reduction, decoder):
 
 
 class TestOneToK:
-    def scores(self, model, batch):
-        ids = torch.cat([batch.tails.unsqueeze(1), batch.negatives], 1)
-        return all_scores(model, batch.heads, batch.relations).gather(1, ids)
-
     @pytest.mark.parametrize("reduction", ["sum", "mean"])
-    def test_binary(self, model, graph, reduction):
-        training = settled_training(regime="1-k", reduction=reduction)
+    @pytest.mark.parametrize("loss", ["bce", "ce"])
+    def test_plain(self, model, graph, loss, reduction):
+        options = {"loss": loss, "label_smoothing": 0.0 if loss == "ce" else 0.1}
+        training = settled_training(regime="1-k", reduction=reduction, **options)
         terms, batch, _ = compute(model, graph, training)
-        mask = torch.cat([torch.ones(9, 1, dtype=torch.bool), batch.mask], 1)
-        target = torch.full((9, 5), TARGETS.negative, dtype=torch.double)
-        target[:, 0] = TARGETS.positive
-        expected = torch.nn.functional.binary_cross_entropy_with_logits(
-            self.scores(model, batch)[mask], target[mask], reduction=reduction
-        )
+        ids, mask = one_to_k(batch)
+        scores = all_scores(model, batch.heads, batch.relations).gather(1, ids)
+        if loss == "bce":
+            target = torch.full((9, 5), TARGETS.negative, dtype=torch.double)
+            target[:, 0] = TARGETS.positive
+            expected = binary_cross_entropy(scores[mask], target[mask], reduction=reduction)
+        else:
+            logs = scores.masked_fill(~mask, -torch.inf).log_softmax(1)[:, 0]
+            expected = -(logs.sum() if reduction == "sum" else logs.mean())
         assert_same_gradients(terms, expected, model)
-
-    @pytest.mark.parametrize("reduction", ["sum", "mean"])
-    def test_softmax(self, model, graph, reduction):
-        training = settled_training(
-            regime="1-k", loss="ce", reduction=reduction, label_smoothing=0.0
-        )
-        terms, batch, _ = compute(model, graph, training)
-        mask = torch.cat([torch.ones(9, 1, dtype=torch.bool), batch.mask], 1)
-        logs = self.scores(model, batch).masked_fill(~mask, -torch.inf).log_softmax(1)[:, 0]
-        assert_same_gradients(terms, -(logs.sum() if reduction == "sum" else logs.mean()), model)
 
     def test_adjusted_scores_of_another_loss_are_refused(self, model, graph):
         with pytest.raises(ConfigError, match="use loss 'ce'"):
@@ -129,10 +130,10 @@ class TestOneToK:
     def test_logit_adjustment(self, model, graph):
         training = settled_training(regime="1-k", loss="ce", label_smoothing=0.0)
         terms, batch, _ = compute(model, graph, training, name="logit-adjustment", tau=0.5)
-        ids = torch.cat([batch.tails.unsqueeze(1), batch.negatives], 1)
+        ids, mask = one_to_k(batch)
         counts = graph.degrees.tail_relation(ids, batch.relations.unsqueeze(1).expand_as(ids))
-        scores = self.scores(model, batch) + 0.5 * torch.log(counts.double() + 1)
-        mask = torch.cat([torch.ones(9, 1, dtype=torch.bool), batch.mask], 1)
+        scores = all_scores(model, batch.heads, batch.relations).gather(1, ids)
+        scores = scores + 0.5 * torch.log(counts.double() + 1)
         logs = scores.masked_fill(~mask, -torch.inf).log_softmax(1)[:, 0]
         torch.testing.assert_close(terms.loss, -logs.sum(), rtol=1e-6, atol=0)
 
@@ -159,9 +160,7 @@ class TestMixup:
         tails = samples.first[:, 2].unsqueeze(1)
         scores = self.mixed(model, strategy, batch, bias=bias).gather(1, tails)
         target = torch.full_like(scores, TARGETS.positive)
-        expected = torch.nn.functional.binary_cross_entropy_with_logits(
-            scores, target, reduction=reduction
-        )
+        expected = binary_cross_entropy(scores, target, reduction=reduction)
         torch.testing.assert_close(terms.synthetic_loss, expected.detach())
         torch.testing.assert_close(terms.kg_loss, plain.loss.detach())
         assert_same_gradients(terms, plain.loss + 0.3 * expected, model)
@@ -178,21 +177,9 @@ class TestMixup:
         training = settled_training(regime="1-k", loss="ce", label_smoothing=0.0)
         terms, batch, strategy = compute(model, graph, training, name="mixup")
         positions = strategy.synthetic(batch.edges).positions
-        ids = torch.cat([batch.tails.unsqueeze(1), batch.negatives], 1)[positions]
-        mask = torch.cat([torch.ones(9, 1, dtype=torch.bool), batch.mask], 1)[positions]
+        ids, mask = (part[positions] for part in one_to_k(batch))
         scores = self.mixed(model, strategy, batch, bias=False).gather(1, ids)
         expected = -scores.masked_fill(~mask, -torch.inf).log_softmax(1)[:, 0].sum()
-        torch.testing.assert_close(terms.synthetic_loss, expected.detach())
-
-    def test_lambda_1_is_the_triple_itself(self, model, graph):
-        options = {"name": "mixup", "fixed_lambda": 1.0, "synthetic_bias": True}
-        terms, batch, strategy = compute(model, graph, settled_training(), **options)
-        first = strategy.synthetic(batch.edges).first
-        scores = all_scores(model, first[:, 0], first[:, 1]).gather(1, first[:, 2:])
-        target = torch.full_like(scores, TARGETS.positive)
-        expected = torch.nn.functional.binary_cross_entropy_with_logits(
-            scores, target, reduction="sum"
-        )
         torch.testing.assert_close(terms.synthetic_loss, expected.detach())
 
     def test_running_statistics_describe_real_queries_alone(self, graph):
@@ -381,22 +368,13 @@ class TestPenalties:
         assert [len(v) for v in rows] == [len(set(x.tolist())) for x in (entities, batch.relations)]
         assert len(rows[0]) < len(entities)
 
-    def test_complex_numbers_count_by_their_moduli(self, graph):
-        model = build(graph, "complex")
-        plain, batch, _ = compute(model, graph, settled_training())
-        terms, _, _ = compute(model, graph, settled_training(n3=0.5))
-        halves = [part.chunk(2, 1) for part in vectors_of(model, graph.edges[batch.edges])]
-        moduli = torch.cat([torch.complex(*half).abs() for half in halves], 1)
-        torch.testing.assert_close(terms.loss, plain.loss + 0.5 * moduli.pow(3).sum())
 
-
-class TestTerms:
-    def test_a_batch_may_be_prepared_ahead(self, model, graph):
-        training = settled_training(reduction="mean")
-        terms, batch, strategy = compute(model, graph, training, name="mixup")
-        item = prepare(batch, strategy, training, E)
-        again = batch_loss(model, model.encode(), item, strategy, training)
-        assert torch.equal(terms.loss, again.loss)
+def test_a_batch_may_be_prepared_ahead(model, graph):
+    training = settled_training(reduction="mean")
+    terms, batch, strategy = compute(model, graph, training, name="mixup")
+    item = prepare(batch, strategy, training, E)
+    again = batch_loss(model, model.encode(), item, strategy, training)
+    assert torch.equal(terms.loss, again.loss)
 
 
 @pytest.mark.parametrize("reduction", ["sum", "mean"])

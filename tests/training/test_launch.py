@@ -3,7 +3,7 @@ import dataclasses
 import pytest
 
 from dglkgmix.config import RuntimeConfig
-from dglkgmix.errors import CheckpointError, ConfigError
+from dglkgmix.errors import ConfigError
 from dglkgmix.files import RunFolder
 from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.runs.run import Run
@@ -11,7 +11,7 @@ from dglkgmix.runs.run_files import STATE
 from dglkgmix.training import memory
 from dglkgmix.training.launch import resume, settings_of, train
 
-from .conftest import settings, weights
+from .conftest import Stop, settings, weights
 
 
 def test_what_cannot_fit_is_refused_before_anything_is_written(graph, tmp_path, monkeypatch):
@@ -74,23 +74,12 @@ def test_a_training_stopped_before_its_first_state_starts_from_its_parent_again(
     train(other, given, tmp_path / "split anew")
     assert "parent was trained on 3 of the validation and test triples" in caplog.text
 
-    class Stop:
-        def write(self, row):
-            raise KeyboardInterrupt
-
     with pytest.raises(KeyboardInterrupt):
-        train(graph, given, tmp_path / "parts", observers=[Stop()])
+        train(graph, given, tmp_path / "parts", observers=[Stop(1)])
     assert not (tmp_path / "parts" / STATE).exists()
     with RunFolder.resume(tmp_path / "parts") as folder:
         resume(folder, graph, given)
     assert weights(tmp_path / "parts") == weights(tmp_path / "whole")
-
-
-def test_two_trainings_do_not_share_a_folder(graph, tmp_path):
-    train(graph, settings("training.epochs=1"), tmp_path / "run")
-    with RunFolder.resume(tmp_path / "run"), pytest.raises(CheckpointError, match="in use"):
-        train(graph, settings(), tmp_path / "run", overwrite=True)
-    assert Run.open(tmp_path / "run").finished
 
 
 # Steps this small leave every validation as the one before: patience runs out.

@@ -1,7 +1,4 @@
 import math
-import os
-import subprocess
-import sys
 from types import SimpleNamespace
 
 import pytest
@@ -14,7 +11,6 @@ from dglkgmix.training import memory
 from dglkgmix.training.defaults import resolve
 from dglkgmix.training.memory import check_memory, estimate, fitting_block, gib
 from dglkgmix.training.stages import stages
-from tests.conftest import ROOT
 
 from .conftest import settings
 
@@ -30,10 +26,14 @@ def settled(graph, *overrides):
     return resolve(settings(*overrides), graph)
 
 
+def parts(graph, *overrides, kg=HUGE):
+    """The estimate of the last stage, part by part."""
+    return estimate(stages(settled(graph, *overrides))[-1], kg)
+
+
 def test_weights_scores_and_candidates_are_counted(graph):
     plain = ("model.decoder=distmult", "training.loss=bce", "training.batch_size=16")
-    config = settled(graph, *plain)
-    weights, batch, encoder = estimate(stages(config)[0], HUGE)
+    weights, batch, encoder = parts(graph, *plain)
     tables = 1_000_000 * 9 + 200 * 8
     assert weights.size == 7 * 4 * tables
     # Binary cross-entropy holds a block of 2^20 scores, softmax all of up to 2^28, TransE all.
@@ -44,16 +44,12 @@ def test_weights_scores_and_candidates_are_counted(graph):
         (["training.loss=ce", "training.batch_size=300"], 2 * 2**20),
         (["model.decoder=transe"], 7 * 16_000_000),
     ]:
-        other = settled(graph, *plain, *overrides)
-        batch = estimate(stages(other)[0], HUGE)[1]
-        assert batch.size == pytest.approx(4 * scores, rel=0.01)
-    config = settled(graph, "model.decoder=distmult", "training.regime=1-k")
-    assert estimate(stages(config)[0], HUGE)[1].size < 100_000
+        assert parts(graph, *plain, *overrides)[1].size == pytest.approx(4 * scores, rel=0.01)
+    assert parts(graph, "model.decoder=distmult", "training.regime=1-k")[1].size < 100_000
 
 
 def test_a_relation_of_rescal_is_a_matrix(graph):
-    weights = estimate(stages(settled(graph, "model.decoder=rescal"))[0], HUGE)[0]
-    assert weights.size == 7 * 4 * (1_000_000 * 9 + 200 * 64)
+    assert parts(graph, "model.decoder=rescal")[0].size == 7 * 4 * (1_000_000 * 9 + 200 * 64)
 
 
 @pytest.mark.parametrize(
@@ -69,14 +65,14 @@ def test_a_relation_of_rescal_is_a_matrix(graph):
 )
 def test_each_decoder_says_what_a_query_costs(graph, decoder, largest):
     options = (f"model.decoder={decoder}", "model.filters=3", "model.kernel=2", "training.loss=bce")
-    batch = estimate(stages(settled(graph, *options, "training.batch_size=16"))[0], HUGE)[1]
+    batch = parts(graph, *options, "training.batch_size=16")[1]
     scores = 7 * 16 * 1_000_000 if decoder == "transe" else 2 * 2**20
     assert batch.size == 4 * (scores + 3 * 16 * largest)
 
 
 def test_an_encoder_costs_its_layers(graph):
-    config = settled(graph, "model.encoder=rgcn", "model.layers=2")
-    assert estimate(stages(config)[0], HUGE)[2].size == 4 * 6 * 2 * 4_000_000 * 8
+    found = parts(graph, "model.encoder=rgcn", "model.layers=2")
+    assert found[2].size == 4 * 6 * 2 * 4_000_000 * 8
 
 
 @pytest.mark.parametrize(
@@ -140,15 +136,15 @@ def test_every_control_group_above_the_process_counts(tmp_path):
     assert memory._control_groups(tmp_path / "missing", root) == []
 
 
-def test_the_limit_of_address_space_counts():
-    program = (
-        "import resource, torch\n"
-        "from dglkgmix.training.memory import available_memory\n"
-        "used = int(open('/proc/self/statm').read().split()[0]) * resource.getpagesize()\n"
-        "resource.setrlimit(resource.RLIMIT_AS, (used + 2**28, -1))\n"
-        "assert 0 < available_memory(torch.device('cpu')) <= 2**28\n"
-    )
-    subprocess.run([sys.executable, "-c", program], check=True, cwd=ROOT)
+def test_the_limit_of_address_space_counts(run_python):
+    code = """
+        import resource, torch
+        from dglkgmix.training.memory import available_memory
+        used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+        resource.setrlimit(resource.RLIMIT_AS, (used + 2**28, -1))
+        print(0 < available_memory(torch.device("cpu")) <= 2**28)
+    """
+    assert run_python(code).stdout == "True\n"
 
 
 def test_a_training_may_be_begun_all_the_same(graph, monkeypatch):
@@ -211,7 +207,7 @@ def test_synthetic_samples_are_counted(overrides, samples, scores):
     shared = estimate(stages(config)[-1], STAR, 2)
     assert shared[3].size == math.ceil(mixed.size / 2)
     assert shared[4] == partners
-    assert len(estimate(stages(settled(STAR, *plain, *overrides))[-1], STAR)) == 3
+    assert len(parts(STAR, *plain, *overrides, kg=STAR)) == 3
 
 
 @pytest.mark.parametrize(("rivals", "scores"), [("all", 100), ("2", 10), ("92", 100)])
@@ -221,7 +217,7 @@ def test_softmax_over_rivals_scores_them_alone(rivals, scores):
     options = ["model.decoder=distmult", "training.loss=ce", "training.batch_size=10"]
     options += ["strategy.name=mixup", "strategy.threshold=4"]
     options += ["strategy.partners=1", "pretrain.enabled=false", f"strategy.rivals={rivals}"]
-    mixed = estimate(stages(settled(kg, *options))[-1], kg)[3]
+    mixed = parts(kg, *options, kg=kg)[3]
     assert mixed.what == f"8 synthetic samples of a batch, {scores} scores each"
 
 
@@ -229,9 +225,8 @@ def test_samples_that_do_not_fit_are_refused_with_the_option(monkeypatch):
     options = ["training.regime=1-k", "training.batch_size=1000000", "model.decoder=conve"]
     mixup = ["strategy.name=mixup", "strategy.threshold=4", "strategy.partners=2"]
     config = settled(STAR, *options, *mixup, "training.negatives=1", "pretrain.enabled=false")
-    parts = estimate(stages(config)[-1], STAR)
-    needed = sum(part.size for part in parts)
-    monkeypatch.setattr(memory, "available_memory", lambda _: needed - parts[3].size)
+    sizes = [part.size for part in estimate(stages(config)[-1], STAR)]
+    monkeypatch.setattr(memory, "available_memory", lambda _: sum(sizes) - sizes[3])
     with pytest.raises(ConfigError, match=r"needs about .* of memory"):
         check_memory(config, STAR, CPU)
 
@@ -259,13 +254,11 @@ print(peak() - before, *(part.size for part in estimate(steps.loop.work.stage, k
 
 @pytest.mark.long
 @pytest.mark.parametrize(("regime", "loss", "batch"), [("1-n", "ce", 128), ("1-n", "bce", 512)])
-def test_samples_take_about_as_much_as_is_said(regime, loss, batch):
+def test_samples_take_about_as_much_as_is_said(run_python, regime, loss, batch):
     """The growth of a process in its first steps, with samples and without."""
 
     def measured(strategy):
-        command = [sys.executable, "-c", _MEASURED, strategy, regime, loss, str(batch)]
-        environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-        done = subprocess.run(command, capture_output=True, cwd=ROOT, env=environment, check=True)
+        done = run_python(_MEASURED, strategy, regime, loss, batch, OMP_NUM_THREADS=1)
         return list(map(int, done.stdout.split()))
 
     (plain,), (mixed, said) = measured("standard"), measured("mixup")
@@ -289,9 +282,6 @@ print(peak() - before)
 
 
 @pytest.mark.long
-def test_a_softmax_over_many_entities_holds_blocks_alone():
+def test_a_softmax_over_many_entities_holds_blocks_alone(run_python):
     """Case 67: 614 million scores in 586 blocks, of which nothing large is kept."""
-    done = subprocess.run(
-        [sys.executable, "-c", _SOFTMAX], capture_output=True, cwd=ROOT, check=True
-    )
-    assert int(done.stdout) < 200 * 2**20
+    assert int(run_python(_SOFTMAX).stdout) < 200 * 2**20

@@ -33,14 +33,14 @@ def test_what_exceeds_the_clip_is_scaled_to_it():
     assert [p.grad.item() for p in made] == pytest.approx([1.5, 2.0])
 
 
-@pytest.mark.parametrize(("name", "step"), [("adam", 0.5), ("adagrad", 0.5)])
-def test_the_first_step_is_the_rate_long(name, step):
+@pytest.mark.parametrize("name", ["adam", "adagrad"])
+def test_the_first_step_is_the_rate_long(name):
     model = nn.Linear(1, 1, bias=False)
     start = model.weight.item()
     optimizer = build_optimizer(model, settled_training(optimizer=name, lr=0.5))
     model.weight.grad = torch.tensor([[2.0]])
     optimizer.step()
-    assert model.weight.item() == pytest.approx(start - step, abs=1e-6)
+    assert model.weight.item() == pytest.approx(start - 0.5, abs=1e-6)
     assert optimizer.defaults["fused"]
 
 

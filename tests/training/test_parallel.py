@@ -22,13 +22,9 @@ from dglkgmix.sampling.negatives import TripleBatch
 from dglkgmix.sampling.queries import QueryBatches
 from dglkgmix.training.defaults import resolve
 from dglkgmix.training.parallel import check_devices, check_inputs, joined
-from dglkgmix.training.progress import Progress
-from dglkgmix.training.stage_loop import StageLoop
-from dglkgmix.training.stage_state import StageState
-from dglkgmix.training.stages import MAIN, stages
 from tests.processes import together
 
-from .conftest import SMALL
+from .conftest import SMALL, begin_loop
 
 # Without batch norm and dropout gradients are sums over rows.
 CASES = {
@@ -72,9 +68,7 @@ def kg():
 def begin(processes, *overrides):
     settings = [*SMALL, "model.decoder=distmult", "training.batch_size=14", *overrides]
     config = resolve(apply_overrides(Config(), settings), kg())
-    (stage,) = (stage for stage in stages(config) if stage.name == MAIN)
-    work = StageState(stage, LinkPredictor.build(stage.model, kg(), seed=0))
-    return StageLoop(kg(), work, config.runtime, seed=5, progress=Progress(), processes=processes)
+    return begin_loop(kg(), config, processes=processes)
 
 
 @pytest.mark.parametrize("size", [2, 3])

@@ -39,25 +39,6 @@ def test_plain_training_adds_nothing(graph):
     assert torch.equal(item.hidden_edges, item.batch.edges)
 
 
-@pytest.mark.parametrize("loss", ["bce", "ce"])
-def test_terms_that_mean_divides_by(graph, loss):
-    for regime in ("1-n", "1-k"):
-        training = settled_training(regime=regime, loss=loss, reduction="mean")
-        item = prepared(graph, "standard", training)
-        expected = len(item.batch.tails)
-        if loss == "bce":
-            expected = 7 * 20 if regime == "1-n" else 7 + int(item.batch.mask.sum())
-        assert item.terms == expected
-
-
-def test_synthetic_samples_belong_to_the_positives(graph):
-    for training in (ONE_TO_N, ONE_TO_K):
-        item = prepared(graph, "mixup", training)
-        chosen = item.batch.edges[item.synthetic.positions]
-        assert torch.equal(item.synthetic.first, graph.edges[chosen])
-        assert torch.equal(item.synthetic.first[:, 2], item.batch.tails[item.synthetic.positions])
-
-
 def test_partners_are_hidden_as_well(graph):
     """Their tail is what the mixed query asks for."""
     item = prepared(graph, "mixup", ONE_TO_K)
@@ -82,13 +63,6 @@ def test_offsets_follow_the_regime(graph):
     ids, relations = candidates(dense.batch), dense.batch.relations.unsqueeze(1)
     degrees = graph.degrees.tail_relation(ids, relations.expand_as(ids))
     torch.testing.assert_close(dense.offsets, torch.log1p(degrees.float()))
-
-
-def test_candidates_begin_with_the_tail(graph):
-    batch = prepared(graph, "standard", ONE_TO_K).batch
-    ids = candidates(batch)
-    assert torch.equal(ids[:, 0], batch.tails)
-    assert torch.equal(ids[:, 1:], batch.negatives)
 
 
 def test_moving_leaves_edges_where_strategies_look_them_up(graph):

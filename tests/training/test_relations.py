@@ -3,15 +3,14 @@
 import pytest
 import torch
 
-from dglkgmix.config import ModelConfig
 from dglkgmix.config.classes import DECODERS, find
 from dglkgmix.errors import ConfigError
 from dglkgmix.models.registry import build_decoder
 from dglkgmix.training import relations as module
 from dglkgmix.training.relations import relation_prediction
+from tests.settings import settled_model
 
 P, R, D = 5, 3, 4
-OPTIONS = {"entity_dim": D, "relation_dim": D, "input_dropout": 0.0}
 OWN = torch.tensor([0, 2, 2, 1, 0])
 ABLE = [name for name in DECODERS if find("decoder", name).predicts_relations]
 able = pytest.mark.parametrize("name", ABLE)
@@ -19,7 +18,7 @@ able = pytest.mark.parametrize("name", ABLE)
 
 def inputs(name):
     torch.manual_seed(0)
-    decoder = build_decoder(ModelConfig(decoder=name, **OPTIONS)).double()
+    decoder = build_decoder(settled_model(name, D, input_dropout=0.0)).double()
     shapes = ((P, D), (P, D), (R, decoder.relation_dim))
     return decoder, [torch.randn(s, dtype=torch.float64, requires_grad=True) for s in shapes]
 
@@ -60,8 +59,6 @@ def test_no_triples_cost_nothing():
 
 @pytest.mark.parametrize("name", sorted(set(DECODERS) - set(ABLE)))
 def test_other_decoders_refuse(name):
-    decoder = build_decoder(
-        ModelConfig(decoder=name, input_dropout=0.2, entity_dim=8, relation_dim=8)
-    )
+    decoder = build_decoder(settled_model(name, 8))
     with pytest.raises(ConfigError, match="no product with all relations"):
         decoder.relation_query(torch.zeros(1, 8), torch.zeros(1, 8))

@@ -5,20 +5,17 @@ import dataclasses
 import pytest
 import torch
 
-from dglkgmix.config import ModelConfig
 from dglkgmix.kernels import candidates
 from dglkgmix.models.link_predictor import LinkPredictor
 from dglkgmix.training.scoring import TableVectors, scores_of_candidates
 from tests.kernels import dense
+from tests.settings import settled_model
 
 CANDIDATES = torch.randint(20, (6, 5), generator=torch.Generator().manual_seed(0))
 
 
 def build(graph, decoder, *, bias):
-    options = ModelConfig(
-        decoder=decoder, input_dropout=0.2, entity_dim=8, relation_dim=8, height=4, bias=bias
-    )
-    model = LinkPredictor.build(options, graph, seed=0)
+    model = LinkPredictor.build(settled_model(decoder, 8, bias=bias), graph, seed=0)
     if model.bias is not None:
         torch.nn.init.normal_(model.bias, generator=torch.Generator().manual_seed(1))
     return model.eval()
@@ -55,16 +52,3 @@ def test_entities_in_another_order(graph, monkeypatch, advantage):
     query = model.query(vectors, torch.arange(6), torch.zeros(6, dtype=torch.long))
     scores = scores_of_candidates(model, shuffled, query, CANDIDATES, with_bias=True)
     torch.testing.assert_close(scores, model.score(vectors, query, CANDIDATES))
-
-
-@pytest.mark.parametrize("decoder", ["distmult", "tucker", "transe"])
-def test_vectors_are_what_they_were(graph, decoder):
-    model = build(graph, decoder, bias=False)
-    plain, vectors = model.encode(), TableVectors.of(model.encode())
-    ids = torch.tensor([[0, 3], [1, 1]])
-    assert torch.equal(vectors.entity(ids), plain.entity(ids))
-    assert torch.equal(vectors.relation(ids), plain.relation(ids))
-    upstream = torch.randn(2, 2, 8, generator=torch.Generator().manual_seed(0))
-    tables = (model.encoder.entity_table, model.encoder.relation_table)
-    sums = [(v.entity(ids) * v.relation(ids) * upstream).sum() for v in (vectors, plain)]
-    dense.assert_same(*sums, tables)

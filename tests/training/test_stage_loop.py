@@ -11,19 +11,13 @@ from dglkgmix.runs.run import Run
 from dglkgmix.training import stage_loop
 from dglkgmix.training.defaults import resolve
 from dglkgmix.training.launch import train
-from dglkgmix.training.progress import Progress
-from dglkgmix.training.stage_loop import StageLoop, goal_weights, reciprocal_ranks
-from dglkgmix.training.stage_state import StageState
-from dglkgmix.training.stages import stages
+from dglkgmix.training.stage_loop import goal_weights, reciprocal_ranks
 
-from .conftest import settings
+from .conftest import begin_loop, settings
 
 
 def begin(graph, *overrides, seed=5):
-    config = resolve(settings(*overrides), graph)
-    (stage,) = stages(config)
-    work = StageState(stage, LinkPredictor.build(stage.model, graph, seed=0))
-    return StageLoop(graph, work, config.runtime, seed=seed, progress=Progress())
+    return begin_loop(graph, resolve(settings(*overrides), graph), seed=seed)
 
 
 def test_a_queries_remainder_and_batches_of_one_are_trained_on(graph, tmp_path):

@@ -21,11 +21,7 @@ from dglkgmix.training.launch import resume, train
 from dglkgmix.training.progress import Progress
 from tests.graphs import random_rows
 
-from .conftest import settings, timeless, weights
-
-
-def settings_model(graph):
-    return resolve(settings(), graph).model
+from .conftest import Stop, assert_same_training, settings, timeless, weights
 
 
 class Recorder(Progress):
@@ -38,18 +34,6 @@ class Recorder(Progress):
 
     def epoch(self, row):
         self.rows.append(row)
-
-
-class Stop:
-    """Interrupts after a number of epochs, as Ctrl-C would."""
-
-    def __init__(self, after):
-        self.left = after
-
-    def write(self, row):
-        self.left -= 1
-        if self.left == 0:
-            raise KeyboardInterrupt
 
 
 def continued(run, config, **options):
@@ -65,12 +49,8 @@ def state(run):
 
 def scripted(monkeypatch, values):
     """Validations give ``values`` in turn."""
-    script = iter(values)
-    monkeypatch.setattr(
-        stage_loop,
-        "reciprocal_ranks",
-        lambda *_: torch.tensor([next(script)], dtype=torch.float64),
-    )
+    script = (torch.tensor([value], dtype=torch.float64) for value in values)
+    monkeypatch.setattr(stage_loop, "reciprocal_ranks", lambda *_: next(script))
 
 
 MOST_FRAMES = 8
@@ -102,9 +82,7 @@ def test_a_stop_and_a_resume_give_the_bits_of_one_go(graph, tmp_path, strategy, 
     train(graph, config, tmp_path / "whole")
     train(graph, settings(*options, "training.epochs=3"), tmp_path / "parts")
     continued(tmp_path / "parts", config)
-    assert weights(tmp_path / "parts") == weights(tmp_path / "whole")
-    histories = [timeless(Run.open(tmp_path / name).history) for name in ("whole", "parts")]
-    assert histories[0] == histories[1]
+    assert_same_training(tmp_path / "parts", tmp_path / "whole")
     whole, parts = state(tmp_path / "whole"), state(tmp_path / "parts")
     assert whole["stopping"] == parts["stopping"]
     assert torch.equal(whole["random"]["cpu"], parts["random"]["cpu"])
@@ -120,10 +98,8 @@ def test_schedules_and_goals_go_on_to_the_same_bits(graph, tmp_path, schedule):
     with pytest.raises(KeyboardInterrupt):
         train(graph, config, tmp_path / "parts", observers=[Stop(after=5)])
     continued(tmp_path / "parts", config)
-    assert weights(tmp_path / "parts") == weights(tmp_path / "whole")
-    histories = [timeless(Run.open(tmp_path / name).history) for name in ("whole", "parts")]
-    assert histories[0] == histories[1]
-    assert len({row["lr"] for row in histories[0]}) > 2
+    history = assert_same_training(tmp_path / "parts", tmp_path / "whole")
+    assert len({row["lr"] for row in history}) > 2
 
 
 def test_the_best_epoch_is_that_of_the_goal(graph, tmp_path, monkeypatch):
@@ -196,9 +172,7 @@ def test_the_best_epoch_is_kept_and_patience_ends_the_training(graph, tmp_path, 
 def test_averaging_that_never_begins_changes_nothing(graph, tmp_path):
     train(graph, settings(), tmp_path / "without")
     train(graph, settings("swa.enabled=true", "swa.start=4"), tmp_path / "with")
-    assert weights(tmp_path / "with") == weights(tmp_path / "without")
-    histories = [timeless(Run.open(tmp_path / name).history) for name in ("without", "with")]
-    assert histories[0] == histories[1]
+    assert_same_training(tmp_path / "with", tmp_path / "without")
 
 
 def test_epochs_three_to_six_are_averaged_exactly(graph, tmp_path):
@@ -281,7 +255,7 @@ def test_two_stages_keep_the_tables_of_the_best_epoch_and_nothing_else(
     kept = checkpoint.unpack_weights(tmp_path / "first" / MODEL)
     same = {name for name, value in starts[1].items() if torch.equal(value, kept[name])}
     assert {"encoder.entity_table", "encoder.relation_table"} <= same
-    fresh = LinkPredictor.build(settings_model(graph), graph).state_dict()
+    fresh = LinkPredictor.build(resolve(settings(), graph).model, graph).state_dict()
     untouched = {name for name, value in kept.items() if torch.equal(value, fresh[name])}
     assert same - untouched == {"encoder.entity_table", "encoder.relation_table"}
     history = Run.open(tmp_path / "both").history
@@ -293,11 +267,8 @@ def test_a_finished_run_in_place_of_the_first_stage_gives_the_same_bits(averaged
     mixed = ["strategy.name=mixup", "swa.enabled=false"]
     own = ["pretrain.swa=true", "pretrain.swa_start=1", "pretrain.swa_every=1"]
     single = ["swa.enabled=true", "swa.start=1", "swa.every=1"]
-    train(
-        graph,
-        settings("pretrain.enabled=true", *mixed, *(own if averaged else [])),
-        tmp_path / "one",
-    )
+    both = settings("pretrain.enabled=true", *mixed, *(own if averaged else []))
+    train(graph, both, tmp_path / "one")
     train(graph, settings(*(single if averaged else [])), tmp_path / "first")
     train(graph, settings(f"pretrain.run={tmp_path / 'first'}", *mixed), tmp_path / "second")
     assert weights(tmp_path / "second") == weights(tmp_path / "one")
@@ -382,12 +353,9 @@ def test_divergence_that_a_validation_finds_names_the_epoch_and_says_what_to_do(
 
     monkeypatch.setattr(stage_loop, "reciprocal_ranks", broken)
     message = rf"after epoch {epoch} of stage 'train' failed: .* smaller --lr, .* of epoch {every},"
+    config = settings("training.epochs=4", f"training.validate_every={every}")
     with pytest.raises(NumericError, match=message):
-        train(
-            graph,
-            settings("training.epochs=4", f"training.validate_every={every}"),
-            tmp_path / "run",
-        )
+        train(graph, config, tmp_path / "run")
     assert Run.open(tmp_path / "run").model is not None
 
 
