@@ -1,7 +1,6 @@
 """The estimator with scikit-learn's tools."""
 
 import pickle
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -20,8 +19,6 @@ from dglkgmix.estimator.packed import PackedRun
 from dglkgmix.evaluation.list_probability import FEATURES, ListProbability
 from dglkgmix.evaluation.model_scorer import ModelScorer
 from tests.estimator.conftest import SMALL
-
-Array = np.ndarray[Any, np.dtype[Any]]
 
 
 def test_fitted_attributes(fitted, triples):

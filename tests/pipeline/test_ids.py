@@ -120,13 +120,6 @@ class TestEdges:
         with pytest.raises(DataError, match="different nodes"):
             ids.triples({"r": torch.tensor([0])}, dgl.heterograph({("a", "r", "a"): ([0], [0])}))
 
-    def test_errors_name_edge_and_type(self, ids):
-        for ask in (ids.triples, ids.rows):
-            with pytest.raises(UnknownNameError, match="unknown edge type 'causing'"):
-                ask({"causing": torch.tensor([0])})
-            with pytest.raises(OutOfRangeError, match="id 2: ids run from 0 to 1"):
-                ask({"causes": torch.tensor([2])})
-
     def test_narrow_ids(self):
         ids = GraphIds(medical(torch.int32))
         found = ids.edges(torch.tensor([2]))[TREATS]

@@ -102,13 +102,6 @@ def test_a_head_linked_to_all_nodes_gives_no_pair():
     assert mask.tolist() == [[False, False], [True, True]]
 
 
-def test_one_edge_type_needs_no_name():
-    graph = dgl.graph(([0, 1, 2], [1, 2, 3]))
-    sources, tails = FilteredNegativeSampler(GraphIds(graph), 4)(graph, torch.tensor([2]))
-    assert sources.tolist() == [2] * 4
-    assert set(tails.tolist()) <= {0, 1, 2}
-
-
 def test_edges_of_another_graph_over_the_nodes():
     """A validation edge: filtered against training edges, and its own tail is no negative."""
     held_out = dgl.heterograph({TREATS: ([0], [2])}, num_nodes_dict=SIZES)
