@@ -27,12 +27,6 @@ def test_figures_are_the_run_s_own_and_unrounded(run):
     assert valid == Run.open(run).metrics["valid"]
 
 
-def test_other_bins(run):
-    found = call_json(evaluate, run, "--bins", "1,2")
-    assert tuple(found["bins"]) == ("[0,1)", "[1,2)", "[2,inf)")
-    assert tuple(found["calibration"]["bins"]) == ("[0,1)", "[1,2)", "[2,inf)")
-
-
 def test_ranking_anew_gives_the_stored_ranks(run):
     for block in (1, 7):
         again = call_json(evaluate, run, "--block", block)
@@ -61,7 +55,9 @@ def test_the_first_answers_are_held_against_the_split(run, listed):
     assert overall["precision@10"] == true[:, :10].mean()
     assert overall["precision@1"] == true[:, 0].mean()
     assert overall["probability"] == pytest.approx(listed.of(lists)[:, :10].mean())
-    assert list(found["shortlist"]["bins"]) == ["[0,1)", "[1,2)", "[2,inf)"]
+    bins = ["[0,1)", "[1,2)", "[2,inf)"]
+    parts = (found, found["calibration"], found["shortlist"])
+    assert [list(part["bins"]) for part in parts] == [bins] * 3
     by_relation = found["by"]["shortlist"]
     assert {name: part["answers"] for name, part in by_relation.items()} == {"next": 60, "skip": 40}
     page = call(evaluate, run, "--by", "shortlist").stdout
@@ -70,10 +66,25 @@ def test_the_first_answers_are_held_against_the_split(run, listed):
     assert "First ten answers by relation" in page
 
 
-def test_a_baseline_has_probabilities_too(ring_folder, monkeypatch):
+def test_the_popularity_baseline(ring_folder, monkeypatch):
     monkeypatch.setattr(list_probability, "FEWEST", 1)
-    found = call_json(evaluate, "--baseline", "popularity", "--data", ring_folder)
+    given = ("--baseline", "popularity", "--data", ring_folder)
+    found = call_json(evaluate, *given)
+    assert found["overall"]["queries"] == 10
+    # every entity has at most one incoming edge of a relation: no answer outranks all others
+    assert found["overall"]["hits@1"] == 0
+    assert found["calibration"]["scale"] > 0
     assert found["shortlist"]["overall"]["answers"] == 100
+    page = call(evaluate, *given).stdout
+    assert page.startswith(f"popularity on {ring_folder}: test split, 5 triples")
+
+
+def test_one_file_is_split_by_the_given_shares(tmp_path):
+    path = tmp_path / "triples.tsv"
+    path.write_text("".join(f"a{i % 5}\tr\tb{i // 5}\n" for i in range(20)))
+    split = ("--shares", "0.5,0.25,0.25", "--split-seed", 1)
+    found = call_json(evaluate, "--baseline", "popularity", "--data", path, *split)
+    assert found["overall"]["queries"] == 2 * 5
 
 
 def test_without_probabilities_there_is_no_shortlist(run):
@@ -94,48 +105,20 @@ def test_ranks_of_another_tool_give_the_same_account(run, ring_folder, tmp_path)
     assert {**own, "calibration": None} == foreign
 
 
-def test_ranks_in_text_without_scores(ring_folder, tmp_path):
-    path = tmp_path / "ranks.csv"
-    rows = [
-        f"{head},{relation},{tail},{direction},{rank}"
-        for head, relation, tail in ring_rows()["test"]
-        for direction, rank in (("head", 2), ("tail", 1))
-    ]
-    path.write_text("\n".join(["head,relation,tail,direction,rank", *rows]) + "\n")
-    found = call_json(evaluate, "--ranks", path, "--data", ring_folder, "--by", "ties")
-    assert found["directions"]["head"]["mrr"] == 0.5
-    assert found["directions"]["tail"]["mrr"] == 1.0
-    assert found["overall"]["mrr"] == 0.75
-    assert set(found["ece"].values()) == {None}
-    assert found["by"]["ties"]["optimistic"]["mrr"] is None
-
-
-def test_the_popularity_baseline(ring_folder):
-    found = call_json(evaluate, "--baseline", "popularity", "--data", ring_folder)
-    assert found["overall"]["queries"] == 10
-    # every entity has at most one incoming edge of a relation: no answer outranks all others
-    assert found["overall"]["hits@1"] == 0
-    assert found["calibration"]["scale"] > 0
-
-
-def test_given_false_triples_are_told_from_the_true_ones(run, tmp_path):
+def test_given_false_triples_are_classified_and_take_the_place_of_sampled_ones(run, tmp_path):
     false = tmp_path / "false.tsv"
     false.write_text("e2\tnext\te9\ne3\tskip\te3\n")
-    assert "classification" not in call_json(evaluate, run)
-    found = call_json(evaluate, run, "--false-triples", false)["classification"]
-    assert (found["true"], found["false"]) == (5, 2)
-    assert set(found["thresholds"]["relations"]) == {"next", "skip"}
+    plain, found = call_json(evaluate, run), call_json(evaluate, run, "--false-triples", false)
+    assert "classification" not in plain
+    classified = found["classification"]
+    assert (classified["true"], classified["false"]) == (5, 2)
+    assert set(classified["thresholds"]["relations"]) == {"next", "skip"}
     page = call(evaluate, run, "--false-triples", false).stdout
-    assert f"{found['accuracy']:.4f}" in page.split("Triple classification: 5 true against 2")[1]
-
-
-def test_given_false_triples_take_the_place_of_sampled_ones(run, tmp_path):
-    false = tmp_path / "false.tsv"
-    false.write_text("e2\tnext\te9\ne3\tskip\te3\n")
-    sampled = call_json(evaluate, run)["calibration"]
-    found = call_json(evaluate, run, "--false-triples", false)["calibration"]
-    assert sum(part["triples"] for part in found["bins"].values()) == 10 + 4
-    assert (found["scale"], found["offset"]) == (sampled["scale"], sampled["offset"])
+    shown = page.split("Triple classification: 5 true against 2")[1]
+    assert f"{classified['accuracy']:.4f}" in shown
+    sampled, given = plain["calibration"], found["calibration"]
+    assert sum(part["triples"] for part in given["bins"].values()) == 10 + 4
+    assert (given["scale"], given["offset"]) == (sampled["scale"], sampled["offset"])
     fitted = call_json(evaluate, run, "--fit-false-triples", false)["calibration"]
     assert fitted["scale"] != sampled["scale"]
     assert fitted["before"] == sampled["before"]
