@@ -163,6 +163,7 @@ def test_a_resume_needs_no_source_and_takes_more_epochs_and_other_threads(run, f
         (("--epochs", "1"), "training.epochs is 1 now, and 2 epochs are trained already"),
         (("--patience", "5"), "the training is over after 2 epochs"),
         (("--lr", "0.7"), "training.lr is 0.1 in the run and 0.7 now"),
+        (("--strategy", "mixup"), "strategy.name is 'standard' in the run and 'mixup' now"),
         (("other",), "data.source is"),
         (("--recipe", "codex-s-conve"), "--resume takes the run's own settings"),
     ],
