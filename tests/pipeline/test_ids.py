@@ -29,11 +29,6 @@ class TestNodes:
         assert found == {"disease": [1, 0], "gene": [1, 0]}
         assert torch.cat([ids.entities(*item) for item in nodes.items()]).tolist() == [1, 0, 8, 7]
 
-    def test_names_of_the_knowledge_graph_agree(self, ids):
-        for ntype, size in SIZES.items():
-            entities = ids.entities(ntype, torch.arange(size)).tolist()
-            assert [ids.kg.entities[e] for e in entities] == [f"{ntype}:{i}" for i in range(size)]
-
     def test_what_is_not_there(self, ids):
         with pytest.raises(UnknownNameError, match="unknown node type 'protein'"):
             ids.entities("protein", [0])
