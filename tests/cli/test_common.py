@@ -13,7 +13,6 @@ from dglkgmix.cli.common import (
     DownloadBar,
     emit_json,
     json_option,
-    load_source,
     printable,
     source_options,
     warn_of_alike,
@@ -26,7 +25,7 @@ from dglkgmix.cli.predict import predict
 from dglkgmix.cli.report import report
 from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.runs.run import Run
-from tests.cli.conftest import call, call_json
+from tests.cli.conftest import call
 
 
 @click.command()
@@ -87,24 +86,6 @@ class TestSourceOptions:
         result = CliRunner().invoke(command, [option, value])
         assert result.exit_code == 2
         assert f"Invalid value for '{option}'" in result.output
-
-
-class TestLoadSource:
-    def test_options_reach_the_reader_and_the_split(self, tmp_path):
-        file = tmp_path / "facts.txt"
-        file.write_text("tail;rel;head\n" + "".join(f"b;r;a{i}\n" for i in range(20)))
-        kg = load_source(
-            file,
-            columns=("head", "rel", "tail"),
-            header=True,
-            delimiter=";",
-            format="csv",
-            shares=(1.0, 0.0, 0.0),
-            split_seed=3,
-        )
-        assert (len(kg.train), len(kg.valid), len(kg.test)) == (20, 0, 0)
-        assert kg.relations.names[0] == "r"
-        assert {kg.entities[int(tail)] for tail in kg.train[:, 2]} == {"b"}
 
 
 def test_train_and_evaluate_tell_mirrors(tmp_path, capsys):
@@ -204,12 +185,6 @@ def test_an_interrupted_run_is_used_with_a_warning(
     if command is report:
         page = Path("page.html").read_text(encoding="utf-8")
         assert page.count(html.escape(said)) == 1
-
-
-def test_its_figures_are_those_of_the_best_weights_so_far(interrupted):
-    best = max(Run.open(interrupted).history, key=lambda row: row["valid_mrr"])["valid_mrr"]
-    found = call_json(evaluate, interrupted, "--split", "valid")
-    assert found["overall"]["mrr"] == pytest.approx(best, rel=1e-6)
 
 
 def test_the_representation_is_a_line(interrupted, run):

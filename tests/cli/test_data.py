@@ -3,8 +3,11 @@ from pathlib import Path
 
 import pytest
 
+from dglkgmix.cli.data import data
 from dglkgmix.cli.main import main
 from dglkgmix.kg import catalog
+from tests.cli.conftest import call, call_json
+from tests.conftest import TOY, write_splits
 
 INFO_KEYS = [
     "entities", "relations", "train", "valid", "test",
@@ -17,15 +20,14 @@ INFO_KEYS = [
 ]  # fmt: skip
 
 
-def info(source, capsys, *arguments):
-    assert main(["data", "info", str(source), "--json", *arguments]) == 0
-    captured = capsys.readouterr()
-    assert captured.err == ""
-    return json.loads(captured.out)
+def info(source, *arguments):
+    result = call(data, "info", source, "--json", *arguments)
+    assert result.stderr == ""
+    return json.loads(result.stdout)
 
 
-def test_info_as_json(toy_folder, capsys):
-    result = info(toy_folder, capsys)
+def test_info_as_json(toy_folder):
+    result = info(toy_folder)
     assert list(result) == INFO_KEYS
     assert list(result.values())[:19] == [5, 3, 6, 2, 2, 0, 0, 0, 1, 0, 0, 1, 0, 1, 1, 0, 1, 1, 0]
     assert result["alike"] == {"entities": [], "relations": []}
@@ -34,34 +36,33 @@ def test_info_as_json(toy_folder, capsys):
     assert result["inverse_relations"] == []
 
 
-def test_info_tells_inverse_relations(tmp_path, capsys):
+def test_info_tells_inverse_relations(tmp_path):
     pairs = [("a", "b"), ("c", "d"), ("e", "f")]
     rows = [f"{h}\tparent of\t{t}\n{t}\tchild \x1bof\t{h}\n" for h, t in pairs]
     (tmp_path / "x.tsv").write_text("".join(rows) + "a\tparent of\tg\n")
-    assert info(tmp_path / "x.tsv", capsys)["inverse_relations"] == [
+    assert info(tmp_path / "x.tsv")["inverse_relations"] == [
         {"relation": "child \x1bof", "inverse": "parent of", "share": 1.0}
     ]
-    assert main(["data", "info", str(tmp_path / "x.tsv")]) == 0
-    assert capsys.readouterr().out.splitlines()[-2:] == [
+    assert call(data, "info", tmp_path / "x.tsv").stdout.splitlines()[-2:] == [
         "  relation      inverse    triples with their reverse",
         "  child \\x1bof  parent of                        100%",
     ]
 
 
-def test_info_marks_functional_relations(tmp_path, capsys):
+def test_info_marks_functional_relations(tmp_path):
     """Twenty towns lie in a country each."""
     rows = [f"town {i}\tlies in\tcountry {i % 2}\n" for i in range(20)]
     (tmp_path / "x.tsv").write_text("".join(rows))
-    (row,) = info(tmp_path / "x.tsv", capsys, "--shares", "1,0,0")["relation_rows"]
+    given = ("info", tmp_path / "x.tsv", "--shares", "1,0,0")
+    (row,) = info(*given[1:])["relation_rows"]
     assert (row["functional"], row["inverse_functional"]) == (True, False)
-    assert main(["data", "info", str(tmp_path / "x.tsv"), "--shares", "1,0,0"]) == 0
-    assert "  lies in      20      0     0  functional" in capsys.readouterr().out.splitlines()
+    assert "  lies in      20      0     0  functional" in call(data, *given).stdout.splitlines()
 
 
-def test_info_for_people(toy_folder, capsys):
-    assert main(["data", "info", str(toy_folder)]) == 0
-    lines = capsys.readouterr().out.splitlines()
-    assert lines[0] == str(toy_folder)
+def test_info_for_people_steers_no_terminal(tmp_path):
+    folder = write_splits(tmp_path / "x\x1b[31m", TOY)
+    lines = call(data, "info", folder).stdout.splitlines()
+    assert lines[0] == str(tmp_path / r"x\x1b[31m")
     assert "  train triples  6" in lines
     assert next(line for line in lines if "only in test" in line).split()[-1] == "1"
 
@@ -82,9 +83,9 @@ def alike(tmp_path):
     return path
 
 
-def test_names_that_look_alike_are_counted_with_examples(alike, capsys):
+def test_names_that_look_alike_are_counted_with_examples(alike):
     """Case 63."""
-    found = info(alike, capsys, "--shares", "1,0,0")
+    found = info(alike, "--shares", "1,0,0")
     assert (found["entities_alike"], found["relations_alike"]) == (6, 2)
     assert found["alike"]["entities"] == [
         [COMPOSED, DECOMPOSED],
@@ -97,8 +98,7 @@ def test_names_that_look_alike_are_counted_with_examples(alike, capsys):
         {"name": "Bought", "train": 1} | rest,
         {"name": "sold", "train": 1} | rest,
     ]
-    assert main(["data", "info", str(alike), "--shares", "1,0,0"]) == 0
-    lines = capsys.readouterr().out.splitlines()
+    lines = call(data, "info", alike, "--shares", "1,0,0").stdout.splitlines()
     assert r"  'Zo\xeb', 'Zoe\u0308'" in lines
     assert "  ' Großburg', 'Großburg'" in lines
     assert "  bought        2      0     0" in lines
@@ -112,8 +112,8 @@ def test_names_that_look_alike_are_counted_with_examples(alike, capsys):
         (["--strip", "--normalize", "nfkc"], 4, 1),
     ],
 )
-def test_names_that_look_alike_can_be_joined(alike, options, entities, groups, capsys):
-    found = info(alike, capsys, "--shares", "1,0,0", *options)
+def test_names_that_look_alike_can_be_joined(alike, options, entities, groups):
+    found = info(alike, "--shares", "1,0,0", *options)
     assert found["entities"] == entities
     assert len(found["alike"]["entities"]) == groups
 
@@ -132,50 +132,33 @@ def test_bad_rows_and_missing_sources(tmp_path, capsys):
     assert "no file for train" in capsys.readouterr().err
 
 
-def test_control_characters_do_not_reach_the_terminal(tmp_path, capsys):
-    folder = tmp_path / "x\x1b[31m"
-    folder.mkdir()
-    (folder / "train.txt").write_text("a\tr\tb\n")
-    assert main(["data", "info", str(folder)]) == 0
-    (folder / "train.txt").write_text("a\tr\n")
-    assert main(["data", "info", str(folder)]) == 2
-    captured = capsys.readouterr()
-    assert "\x1b" not in captured.out + captured.err
-    assert "x\\x1b[31m" in captured.out
-
-
 @pytest.mark.parametrize("out", ["out", "out.parquet", "out.dgl"])
-def test_convert_keeps_what_info_counts(toy_folder, tmp_path, out, capsys):
-    before = info(toy_folder, capsys)
-    assert main(["data", "convert", str(toy_folder), str(tmp_path / out)]) == 0
-    written = capsys.readouterr().out.split()
+def test_convert_keeps_what_info_counts(toy_folder, tmp_path, out):
+    written = call(data, "convert", toy_folder, tmp_path / out).stdout.split()
     assert all(Path(path).is_file() for path in written)
     assert len(written) == (1 if out == "out.dgl" else 3)
-    assert info(tmp_path / out, capsys) == before
+    assert info(tmp_path / out) == info(toy_folder)
 
 
 def test_convert_by_option_and_overwrite(toy_folder, tmp_path, capsys):
     out = tmp_path / "x"
     command = ["data", "convert", str(toy_folder), str(out), "--to", "parquet"]
     assert main(command) == 0
-    assert sorted(path.name for path in out.iterdir()) == [
-        "test.parquet", "train.parquet", "valid.parquet",
-    ]  # fmt: skip
+    names = {f"{split}.parquet" for split in ("train", "valid", "test")}
+    assert {path.name for path in out.iterdir()} == names
     assert main(command) == 2
     assert "--overwrite" in capsys.readouterr().err
     assert main([*command, "--overwrite"]) == 0
 
 
-def test_list(tmp_path, monkeypatch, capsys):
+def test_list(tmp_path, monkeypatch):
     monkeypatch.setenv("DGLKGMIX_DATA", str(tmp_path))
-    assert main(["data", "list", "--json"]) == 0
-    rows = json.loads(capsys.readouterr().out)
+    rows = call_json(data, "list")
     assert [row["name"] for row in rows] == list(catalog.names())
     keys = ["name", "entities", "relations", "train", "valid", "test", "summary", "licence", "here"]
     assert all(list(row) == keys for row in rows)
     assert [row["name"] for row in rows if row["here"]] == ["world"]
-    assert main(["data", "list"]) == 0
-    lines = capsys.readouterr().out.splitlines()
+    lines = call(data, "list").stdout.splitlines()
     assert len(lines) == len(rows) + 1
     assert next(line for line in lines if line.startswith("fb15k-237")).split()[1] == "14,541"
 

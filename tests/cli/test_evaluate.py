@@ -5,7 +5,7 @@ import pytest
 from dglkgmix.cli.compare import compare
 from dglkgmix.cli.evaluate import KINDS, evaluate
 from dglkgmix.errors import ConfigError, DataError
-from dglkgmix.evaluation import account, list_probability
+from dglkgmix.evaluation import account
 from dglkgmix.evaluation.model_scorer import ModelScorer
 from dglkgmix.evaluation.rank_table import RankTable
 from dglkgmix.evaluation.shortlist import read_shortlists
@@ -25,12 +25,6 @@ def test_figures_are_the_run_s_own_and_unrounded(run):
     valid = call_json(evaluate, run, "--split", "valid")
     assert valid["overall"]["queries"] == 6
     assert valid == Run.open(run).metrics["valid"]
-
-
-def test_other_bins(run):
-    found = call_json(evaluate, run, "--bins", "1,2")
-    assert tuple(found["bins"]) == ("[0,1)", "[1,2)", "[2,inf)")
-    assert tuple(found["calibration"]["bins"]) == ("[0,1)", "[1,2)", "[2,inf)")
 
 
 def test_ranking_anew_gives_the_stored_ranks(run):
@@ -61,19 +55,15 @@ def test_the_first_answers_are_held_against_the_split(run, listed):
     assert overall["precision@10"] == true[:, :10].mean()
     assert overall["precision@1"] == true[:, 0].mean()
     assert overall["probability"] == pytest.approx(listed.of(lists)[:, :10].mean())
-    assert list(found["shortlist"]["bins"]) == ["[0,1)", "[1,2)", "[2,inf)"]
+    bins = ["[0,1)", "[1,2)", "[2,inf)"]
+    parts = (found, found["calibration"], found["shortlist"])
+    assert [list(part["bins"]) for part in parts] == [bins] * 3
     by_relation = found["by"]["shortlist"]
     assert {name: part["answers"] for name, part in by_relation.items()} == {"next": 60, "skip": 40}
     page = call(evaluate, run, "--by", "shortlist").stdout
     assert "First ten answers of each query" in page
     assert f"{overall['probability']:.4f}" in page
     assert "First ten answers by relation" in page
-
-
-def test_a_baseline_has_probabilities_too(ring_folder, monkeypatch):
-    monkeypatch.setattr(list_probability, "FEWEST", 1)
-    found = call_json(evaluate, "--baseline", "popularity", "--data", ring_folder)
-    assert found["shortlist"]["overall"]["answers"] == 100
 
 
 def test_without_probabilities_there_is_no_shortlist(run):
@@ -94,67 +84,23 @@ def test_ranks_of_another_tool_give_the_same_account(run, ring_folder, tmp_path)
     assert {**own, "calibration": None} == foreign
 
 
-def test_ranks_in_text_without_scores(ring_folder, tmp_path):
-    path = tmp_path / "ranks.csv"
-    rows = [
-        f"{head},{relation},{tail},{direction},{rank}"
-        for head, relation, tail in ring_rows()["test"]
-        for direction, rank in (("head", 2), ("tail", 1))
-    ]
-    path.write_text("\n".join(["head,relation,tail,direction,rank", *rows]) + "\n")
-    found = call_json(evaluate, "--ranks", path, "--data", ring_folder, "--by", "ties")
-    assert found["directions"]["head"]["mrr"] == 0.5
-    assert found["directions"]["tail"]["mrr"] == 1.0
-    assert found["overall"]["mrr"] == 0.75
-    assert set(found["ece"].values()) == {None}
-    assert found["by"]["ties"]["optimistic"]["mrr"] is None
-
-
-def test_the_popularity_baseline(ring_folder):
-    found = call_json(evaluate, "--baseline", "popularity", "--data", ring_folder)
-    assert found["overall"]["queries"] == 10
-    # every entity has at most one incoming edge of a relation: no answer outranks all others
-    assert found["overall"]["hits@1"] == 0
-    assert found["calibration"]["scale"] > 0
-
-
-def test_given_false_triples_are_told_from_the_true_ones(run, tmp_path):
+def test_given_false_triples_are_classified_and_take_the_place_of_sampled_ones(run, tmp_path):
     false = tmp_path / "false.tsv"
     false.write_text("e2\tnext\te9\ne3\tskip\te3\n")
-    assert "classification" not in call_json(evaluate, run)
-    found = call_json(evaluate, run, "--false-triples", false)["classification"]
-    assert (found["true"], found["false"]) == (5, 2)
-    assert set(found["thresholds"]["relations"]) == {"next", "skip"}
+    plain, found = call_json(evaluate, run), call_json(evaluate, run, "--false-triples", false)
+    assert "classification" not in plain
+    classified = found["classification"]
+    assert (classified["true"], classified["false"]) == (5, 2)
+    assert set(classified["thresholds"]["relations"]) == {"next", "skip"}
     page = call(evaluate, run, "--false-triples", false).stdout
-    assert f"{found['accuracy']:.4f}" in page.split("Triple classification: 5 true against 2")[1]
-
-
-def test_given_false_triples_take_the_place_of_sampled_ones(run, tmp_path):
-    false = tmp_path / "false.tsv"
-    false.write_text("e2\tnext\te9\ne3\tskip\te3\n")
-    sampled = call_json(evaluate, run)["calibration"]
-    found = call_json(evaluate, run, "--false-triples", false)["calibration"]
-    assert sum(part["triples"] for part in found["bins"].values()) == 10 + 4
-    assert (found["scale"], found["offset"]) == (sampled["scale"], sampled["offset"])
+    shown = page.split("Triple classification: 5 true against 2")[1]
+    assert f"{classified['accuracy']:.4f}" in shown
+    sampled, given = plain["calibration"], found["calibration"]
+    assert sum(part["triples"] for part in given["bins"].values()) == 10 + 4
+    assert (given["scale"], given["offset"]) == (sampled["scale"], sampled["offset"])
     fitted = call_json(evaluate, run, "--fit-false-triples", false)["calibration"]
     assert fitted["scale"] != sampled["scale"]
     assert fitted["before"] == sampled["before"]
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ((), "one of RUN, --ranks and --baseline; given: none"),
-        (("RUN", "--baseline", "popularity"), "given: RUN and --baseline"),
-        (("--baseline", "popularity"), "--baseline needs --data"),
-        (("--ranks", "x.csv"), "--ranks needs --data"),
-        (("RUN", "--data", "world"), "--data has no use with RUN"),
-        (("--ranks", "x.csv", "--data", "w", "--false-triples", "f"), "--false-triples has no use"),
-    ],
-)
-def test_options_that_do_not_fit_together(run, arguments, message):
-    with pytest.raises(ConfigError, match=message):
-        call(evaluate, *(run if argument == "RUN" else argument for argument in arguments))
 
 
 def test_an_empty_split_is_refused(make_run):
@@ -162,11 +108,6 @@ def test_an_empty_split_is_refused(make_run):
     bare = make_run("bare", rows={"train": rows["train"], "valid": rows["valid"], "test": []})
     with pytest.raises(DataError, match="test split holds no triples"):
         call(evaluate, bare)
-
-
-def test_without_validation_triples_there_is_no_calibration(make_run):
-    rows = ring_rows() | {"valid": []}
-    assert call_json(evaluate, make_run("unvalidated", rows=rows))["calibration"] is None
 
 
 def test_ranks_among_observed_candidates_and_who_is_missed(run, ring_folder, tmp_path):

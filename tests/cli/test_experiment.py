@@ -42,11 +42,6 @@ def results(failed):
     return {"counts": counts, **texts, **empty}
 
 
-def test_the_help_names_every_packaged_experiment():
-    named = invoke("--help").output.split("package:")[1].split("After")[0]
-    assert sorted(named.replace(",", " ").split()) == packaged("experiments")
-
-
 @pytest.mark.parametrize("failed", [0, 1])
 def test_the_exit_status_tells_of_failed_cells(file, tmp_path, monkeypatch, failed):
     calls = []
@@ -108,9 +103,10 @@ def test_packaged_experiments_can_be_shown():
 
 
 def test_help_has_a_grid_and_names_every_packaged_experiment():
-    found = invoke("--help").stdout
+    found = invoke("--help").output
     assert 'strategy = ["standard", "two-stage", "mixup"]' in found
-    assert [name for name in packaged("experiments") if name not in found] == []
+    named = found.split("package:")[1].split("After")[0]
+    assert sorted(named.replace(",", " ").split()) == packaged("experiments")
 
 
 def test_a_folder_whose_name_is_not_utf_8_is_printed(file, monkeypatch):

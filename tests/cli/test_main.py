@@ -9,7 +9,6 @@ from pathlib import Path
 import click
 import pytest
 
-import dglkgmix
 from dglkgmix import errors
 from dglkgmix.cli import main as cli_main
 from dglkgmix.cli.main import COMMANDS, cli, main
@@ -65,9 +64,6 @@ class TestUsage:
         assert listed == [*COMMANDS, "Example:"]
         assert "..." not in commands, "summaries are whole"
 
-    def test_version(self, run):
-        assert run("--version") == (0, f"dglkgmix {dglkgmix.__version__}\n", "")
-
     @pytest.mark.parametrize(
         ("typed", "hint"),
         [
@@ -81,12 +77,8 @@ class TestUsage:
         assert (status, out) == (2, "")
         assert err.splitlines()[-1] == f"Error: {hint}"
 
-    def test_python_m(self):
-        done = subprocess.run(
-            [sys.executable, "-m", "dglkgmix", "nonsense"], capture_output=True, text=True
-        )
-        assert done.returncode == 2
-        assert "No such command 'nonsense'" in done.stderr
+    def test_another_name_is_no_command(self):
+        assert cli.get_command(click.Context(cli), "nonsense") is None
 
 
 class TestErrors:
@@ -139,10 +131,6 @@ class TestErrors:
         act(raising(error))
         assert run("act")[0] == status
 
-    def test_success(self, run, act):
-        act(lambda: click.echo("done"))
-        assert run("act") == (0, "done\n", "")
-
     def test_debug_shows_the_traceback_too(self, run, act):
         act(raising(errors.DataError("a.tsv:3: bad")))
         status, out, err = run("--debug", "act")
@@ -175,29 +163,34 @@ class TestStreams:
         sys.exit(main.main(["act"]))
     """
 
-    def test_a_reader_that_stops_reading(self):
+    def code(self, body):
+        return textwrap.dedent(self.ACT).format(body=body)
+
+    def ended(self, body, **streams):
+        """The command with this body, in a process of its own."""
+        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+        command = [sys.executable, "-c", self.code(body)]
+        return subprocess.run(command, **(pipes | streams), text=True)
+
+    @pytest.fixture
+    def blocked(self):
+        """Streams that cannot be written: a full disk, and a pipe that nobody reads."""
+        read, unread = os.pipe()
+        os.close(read)
+        with Path("/dev/full").open("w") as full:
+            yield {"full": full, "unread": unread}
+        os.close(unread)
+
+    def test_a_reader_that_stops_reading(self, blocked):
         """As in `dglkgmix ... | head`: in silence, however little was written."""
         for lines in (1, 100_000):
-            code = self.code(f"for i in range({lines}): print(i)")
-            read, write = os.pipe()
-            os.close(read)
-            done = subprocess.run(
-                [sys.executable, "-c", code], stdout=write, stderr=subprocess.PIPE, text=True
-            )
-            os.close(write)
+            done = self.ended(f"for i in range({lines}): print(i)", stdout=blocked["unread"])
             assert (done.returncode, done.stderr) == (1, "")
 
-    def test_a_full_disk_behind_stdout(self):
-        with Path("/dev/full").open("w") as full:
-            done = subprocess.run(
-                [sys.executable, "-c", self.code("print(1)")],
-                stdout=full,
-                stderr=subprocess.PIPE,
-                text=True,
-            )
-        assert done.returncode == 1
+    def test_a_full_disk_behind_stdout(self, blocked):
+        done = self.ended("print(1)", stdout=blocked["full"])
         what = "standard output cannot be written: No space left on device"
-        assert done.stderr == f"Error: {what}\n"
+        assert (done.returncode, done.stderr) == (1, f"Error: {what}\n")
 
     @pytest.mark.parametrize(
         ("body", "status", "printed"),
@@ -210,18 +203,9 @@ class TestStreams:
     )
     @pytest.mark.parametrize("how", ["full", "unread"])
     def test_a_standard_error_that_cannot_be_written_changes_no_status(
-        self, how, body, status, printed
+        self, blocked, how, body, status, printed
     ):
-        read, write = os.pipe()
-        os.close(read)
-        with Path("/dev/full").open("w") as full:
-            done = subprocess.run(
-                [sys.executable, "-c", self.code(body)],
-                stdout=subprocess.PIPE,
-                stderr=full if how == "full" else write,
-                text=True,
-            )
-        os.close(write)
+        done = self.ended(body, stderr=blocked[how])
         assert (done.returncode, done.stdout) == (status, printed)
 
     @pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
@@ -251,9 +235,6 @@ class TestStreams:
         code = self.code("print('Ångström 東京')")
         done = run_python(code, PYTHONIOENCODING="ascii", PYTHONUTF8="0")
         assert done.stdout == "\\xc5ngstr\\xf6m \\u6771\\u4eac\n"
-
-    def code(self, body):
-        return textwrap.dedent(self.ACT).format(body=body)
 
 
 def paths(command, prefix):
@@ -294,12 +275,3 @@ class TestEveryCommand:
     def test_import_of_the_package_loads_nothing_else(self, run_python):
         code = "import dglkgmix, sys; print({'torch', 'dgl', 'numpy', 'click'} & set(sys.modules))"
         assert run_python(code).stdout == "set()\n"
-
-    def test_the_table_names_what_is_there(self):
-        context = click.Context(cli)
-        for name in COMMANDS:
-            command = cli.get_command(context, name)
-            assert isinstance(command, click.Command)
-            assert command.name == name
-        assert cli.get_command(context, "nonsense") is None
-        assert cli_main.INTERRUPTED == 130

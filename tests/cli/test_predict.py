@@ -30,29 +30,6 @@ def test_the_json_is_the_contract(run, listed):
     assert all(0 < chance < 1 for chance in chances.values())
 
 
-@pytest.mark.parametrize(
-    ("given", "asked"),
-    [
-        (("--relation", "skip", "--tail", "e2"), "head"),
-        (("--head", "e2", "--tail", "e3"), "relation"),
-    ],
-)
-def test_any_of_the_three_can_be_asked_for(run, given, asked):
-    found = call_json(predict, run, *given)
-    assert found["asked"] == asked
-    assert len(found["answers"]) == (2 if asked == "relation" else 10)
-
-
-def test_known_answers_are_marked_or_hidden(run):
-    found = call_json(predict, run, "--head", "e2", "--relation", "next", "--top", 99)
-    known = [a["name"] for a in found["answers"] if a["known"]]
-    assert known == ["e3"]
-    new = call_json(predict, run, "--head", "e2", "--relation", "next", "--top", 99, "--new-only")
-    assert [a["name"] for a in new["answers"]] == [
-        a["name"] for a in found["answers"] if a["name"] != "e3"
-    ]
-
-
 def test_the_page_is_aligned_and_no_name_steers_the_terminal(run):
     page = call(predict, run, "--head", RED, "--relation", "next", "--top", 13).stdout
     assert "\x1b" not in page
@@ -172,7 +149,6 @@ def test_names_are_read_as_the_runs_own(make_run):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--head", "e2"), "two of head, relation and tail"),
         (("--queries", "q.csv"), "--queries needs --out"),
         (("--queries", "q.csv", "--out", "a.csv", "--head", "e2"), "takes the place of"),
         (("--queries", "q.csv", "--out", "q.csv"), "would replace the queries"),
@@ -253,17 +229,6 @@ def test_candidates_alone_answer(run):
     query = ("--head", "e5", "--relation", "skip", "--top", 20)
     assert len(call_json(predict, run, *query)["answers"]) == 13
     assert len(call_json(predict, run, *query, "--candidates", "observed")["answers"]) == 9
-
-
-def test_answers_in_the_order_of_their_probabilities(run, listed, monkeypatch):
-    """They fall with the score here, and known answers have none."""
-    query = ("--head", "e5", "--relation", "skip", "--top", 20, "--new-only", "--sort")
-    falling = replace(listed, weights=tuple(-abs(weight) for weight in listed.weights))
-    monkeypatch.setattr(Run, "list_probability", lambda self: falling)
-    by_score = call_json(predict, run, *query, "score")["answers"]
-    by_chance = call_json(predict, run, *query, "probability")["answers"]
-    assert by_chance == sorted(by_score, key=lambda answer: -answer["probability"])
-    assert by_chance != by_score
 
 
 @pytest.mark.parametrize(("chances", "told"), [((0.4, 0.2, 0.3), 1), ((0.4, 0.3, None), 0)])

@@ -1,7 +1,6 @@
 import csv
 import json
 
-import pyarrow.parquet as pq
 import pytest
 
 from dglkgmix.cli.predict import predict
@@ -33,30 +32,24 @@ def test_the_page_of_a_given_fact(run):
     assert (tail[:5], head[:5]) == (["e2", "·", "next", "·", "?"], ["?", "·", "next", "·", "e3"])
 
 
-@pytest.mark.parametrize("ending", ["csv", "tsv", "jsonl", "parquet"])
-def test_given_facts_in_a_file(run, tmp_path, ending):
-    queries, out = tmp_path / "facts.csv", tmp_path / f"judged.{ending}"
+def test_given_facts_in_a_file(run, tmp_path):
+    queries, out = tmp_path / "facts.csv", tmp_path / "judged.csv"
     queries.write_text(f"head,relation,tail\n{FORMULA},next,e2\nnobody,next,e3\ne2,skip,e9\n")
     result = call(predict, run, "--queries", queries, "--out", out, "--skip-unknown")
     assert "2 given facts:" in result.stderr
     one = call_json(predict, run, "--head", "e2", "--relation", "skip", "--tail", "e9")
-    if ending == "jsonl":
-        assert json.loads(out.read_text().splitlines()[1]) == one
-        return
-    if ending == "parquet":
-        table = pq.read_table(out)
-        assert table.column_names == list(COLUMNS)
-        rows = table.to_pylist()
-    else:
-        with out.open(newline="") as file:
-            rows = list(csv.DictReader(file, delimiter="\t" if ending == "tsv" else ","))
-    assert [int(row["query"]) for row in rows] == [1, 3]
-    assert rows[0]["head"] == (f"'{FORMULA}" if ending == "csv" else FORMULA)
-    assert rows[0]["splits"] == "train"
+    with out.open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert list(rows[0]) == list(COLUMNS)
+    assert [row["query"] for row in rows] == ["1", "3"]
+    assert (rows[0]["head"], rows[0]["splits"]) == (f"'{FORMULA}", "train")
     assert float(rows[1]["head_rank"]) == one["directions"]["head"]["rank"]
+    lines = out.with_suffix(".jsonl")
+    call(predict, run, "--queries", queries, "--out", lines, "--skip-unknown")
+    assert json.loads(lines.read_text().splitlines()[1]) == one
 
 
-@pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet"])
+@pytest.mark.parametrize("ending", ["csv", "jsonl"])
 def test_whole_relations_go_to_a_file(run, tmp_path, ending):
     out = tmp_path / f"new.{ending}"
     result = call(predict, run, "--all", "--top", 3, "--out", out)
@@ -66,8 +59,6 @@ def test_whole_relations_go_to_a_file(run, tmp_path, ending):
     ]
     if ending == "jsonl":
         assert [json.loads(line) for line in out.read_text().splitlines()] == expected
-    elif ending == "parquet":
-        assert pq.read_table(out).to_pylist() == expected
     else:
         with out.open(newline="") as file:
             rows = list(csv.DictReader(file))
@@ -104,7 +95,6 @@ def test_the_page_and_the_json_of_a_relation(run):
         (("--all",), ConfigError, "--all needs --out FILE"),
         (("--all", "--relation", "next", "--out", "x.csv"), ConfigError, "--all takes no"),
         (("--relation", "nxt"), UnknownNameError, "'nxt'.*'next'"),
-        ((*FACT[:4], "--tail", "e"), UnknownNameError, "unknown entity 'e'"),
         ((), ConfigError, "a query gives two of head, relation and tail"),
         (("--head", "e2"), ConfigError, "a query gives two .*given: head"),
     ],

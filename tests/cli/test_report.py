@@ -1,5 +1,4 @@
 import pytest
-from click.testing import CliRunner
 
 from dglkgmix.cli.report import report
 from tests.cli.conftest import call
@@ -27,7 +26,3 @@ def test_runs_go_to_one_page(calls, run, other, tmp_path):
 def test_candidates_are_those_of_every_run(calls, run, other, tmp_path):
     call(report, run, other, "--out", tmp_path / "page.html", "--candidates", "typed")
     assert calls == [([(run, "typed"), (other, "typed")], "test", (1, 10, 50), "pca")]
-
-
-def test_runs_are_required():
-    assert CliRunner().invoke(report, ["--out", "x"]).exit_code == 2

@@ -1,47 +1,48 @@
-from dglkgmix.cli.subject import find_subject
-from dglkgmix.kg.degrees import DegreeBins
-from dglkgmix.runs.run import Run
+import pytest
 
-NOTHING = dict.fromkeys(
-    (
-        *("ranks", "baseline", "data", "false_triples", "fit_false_triples", "block"),
-        *("candidates", "types"),
-        *("columns", "header", "delimiter", "format", "strip", "normalize"),
-        *("shares", "split_seed", "split_mirrors"),
-    )
-) | {"split": "test"}
+from dglkgmix.cli.evaluate import evaluate
+from dglkgmix.errors import ConfigError
+from dglkgmix.evaluation import list_probability
+from tests.cli.conftest import call, call_json, ring_rows
 
 
-def test_a_run_brings_its_model_and_its_stored_scaling(run):
-    subject = find_subject(run, NOTHING)
-    assert subject.platt() == Run.open(run).calibration()
-    assert subject.sigmoid_is_probability
-    assert subject.table.table.equals(Run.open(run).rank_table().table)
-
-
-def test_softmax_and_distances_make_no_probabilities(other, make_run):
-    assert not find_subject(other, NOTHING).sigmoid_is_probability
-    transe = make_run("transe", "model.decoder=transe")
-    assert not find_subject(transe, NOTHING).sigmoid_is_probability
-
-
-def test_a_baseline_fits_its_scaling_to_validation(ring_folder):
-    options = NOTHING | {"baseline": "popularity", "data": str(ring_folder)}
-    subject = find_subject(None, options)
-    found = subject.calibration(DegreeBins())
-    platt = subject.platt()
-    assert (found["scale"], found["offset"]) == (platt.scale, platt.offset)
-    assert subject.title == f"popularity on {ring_folder}"
+def test_the_popularity_baseline(ring_folder, monkeypatch):
+    monkeypatch.setattr(list_probability, "FEWEST", 1)
+    given = ("--baseline", "popularity", "--data", ring_folder)
+    found = call_json(evaluate, *given)
+    assert found["overall"]["queries"] == 10
+    # every entity has at most one incoming edge of a relation: no answer outranks all others
+    assert found["overall"]["hits@1"] == 0
+    assert found["calibration"]["scale"] > 0
+    assert found["shortlist"]["overall"]["answers"] == 100
+    page = call(evaluate, *given).stdout
+    assert page.startswith(f"popularity on {ring_folder}: test split, 5 triples")
 
 
 def test_one_file_is_split_by_the_given_shares(tmp_path):
     path = tmp_path / "triples.tsv"
     path.write_text("".join(f"a{i % 5}\tr\tb{i // 5}\n" for i in range(20)))
-    options = NOTHING | {
-        "baseline": "popularity",
-        "data": str(path),
-        "shares": (0.5, 0.25, 0.25),
-        "split_seed": 1,
-    }
-    kg = find_subject(None, options).kg
-    assert [len(kg.split(name)) for name in ("train", "valid", "test")] == [10, 5, 5]
+    split = ("--shares", "0.5,0.25,0.25", "--split-seed", 1)
+    found = call_json(evaluate, "--baseline", "popularity", "--data", path, *split)
+    assert found["overall"]["queries"] == 2 * 5
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((), "one of RUN, --ranks and --baseline; given: none"),
+        (("RUN", "--baseline", "popularity"), "given: RUN and --baseline"),
+        (("--baseline", "popularity"), "--baseline needs --data"),
+        (("--ranks", "x.csv"), "--ranks needs --data"),
+        (("RUN", "--data", "world"), "--data has no use with RUN"),
+        (("--ranks", "x.csv", "--data", "w", "--false-triples", "f"), "--false-triples has no use"),
+    ],
+)
+def test_options_that_do_not_fit_together(run, arguments, message):
+    with pytest.raises(ConfigError, match=message):
+        call(evaluate, *(run if argument == "RUN" else argument for argument in arguments))
+
+
+def test_without_validation_triples_there_is_no_calibration(make_run):
+    rows = ring_rows() | {"valid": []}
+    assert call_json(evaluate, make_run("unvalidated", rows=rows))["calibration"] is None

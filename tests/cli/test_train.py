@@ -16,8 +16,6 @@ from dglkgmix.training.defaults import learning_rate
 from tests.conftest import TOY, write_splits
 
 SMALL = ("--set", "model.entity_dim=8", "--set", "runtime.threads=1", "--epochs", "2")
-UNSMOOTHED = ("--set", "training.label_smoothing=0.0")
-FIXED = ("--fixed-lambda", "1")
 SIX = ("--set", "model.entity_dim=6", "--set", "model.relation_dim=6")
 FAST = ("--model", "distmult", *SMALL)
 
@@ -66,28 +64,6 @@ def test_json_holds_what_evaluate_prints(run, toy_folder, tmp_path):
     assert found["valid"]["overall"]["queries"] == 4
 
 
-def test_mixup_pretrains_and_averages_in_one_command(run, toy_folder, tmp_path):
-    args = (
-        "--strategy",
-        "mixup",
-        "--regime",
-        "1-k",
-        "--set",
-        "swa.start=1",
-        "--set",
-        "swa.every=1",
-    )
-    assert run(toy_folder, "--out", tmp_path / "run", *FAST, *args)[0] == 0
-    rows = Run.open(tmp_path / "run").history
-    assert [(row["stage"], row["epoch"], row["averaged"]) for row in rows] == [
-        ("pretrain", 1, 0),
-        ("pretrain", 2, 0),
-        ("train", 1, 1),
-        ("train", 2, 2),
-    ]
-    assert all(row["synthetic_samples"] > 0 for row in rows[2:])
-
-
 def test_show_config_prints_toml_and_writes_nothing(run, toy_folder, tmp_path):
     status, out, _ = run("--show-config", "--lr", "0.5", "--no-swa")
     assert status == 0
@@ -123,9 +99,7 @@ def test_recipe_file_flags_and_overrides_win_in_that_order(run, tmp_path):
         ((), "--out is missing"),
         (("--out", "{run}"), "SOURCE is missing"),
         (("{toy}", "--out", "{run}", "--set", "training.rate=1"), "unknown option 'training.rate'"),
-        (("{toy}", "--out", "{run}", "--lr", "-1"), "training.lr must be above 0, got -1.0"),
         (("{toy}", "--out", "{run}", "--batch-size", "500"), "training.batch_size 500 exceeds"),
-        (("{toy}", "--out", "{run}", "--alpha", "0"), "strategy.alpha must be above 0"),
         (("{toy}", "--out", "{run}", "--recipe", "nothing"), "unknown recipe 'nothing'"),
         (("{toy}", "--out", "{run}", "--config", "no.toml"), "no.toml: cannot be read"),
         (("{toy}", "--out", "{run}", "--model", "convee"), "'convee' is not one of"),
@@ -141,26 +115,9 @@ def test_recipe_file_flags_and_overrides_win_in_that_order(run, tmp_path):
         (("{toy}", "--out", "{run}", "--recipe", ""), "is empty"),
         (("{toy}", "--out", "{run}", "--pretrained", ""), "is empty"),
         (("{toy}", "--out", "{run}", "--alpha", "1"), "--alpha (strategy.alpha) is given, but"),
-        (("{toy}", "--out", "{run}", "--set", "swa.start=3"), "swa.start is given, but weights"),
-        (
-            ("{toy}", "--out", "{run}", "--strategy", "mixup", *FIXED, "--alpha", "2"),
-            "--fixed-lambda) stands for every draw",
-        ),
         (
             ("{toy}", "--out", "{run}", "--set", "data.source=world"),
             "as 'world' (SOURCE or --set data.source): give one",
-        ),
-        (
-            ("{toy}", "--out", "{run}", "--epochs", "5", "--set", "training.epochs=7"),
-            "training.epochs is given twice, as 5 and as 7 (--epochs or --set training.epochs)",
-        ),
-        (
-            ("{toy}", "--out", "{run}", "--set", "training.n3=1", "--set", "training.n3=2"),
-            "training.n3 is given twice, as 1.0 and as 2.0",
-        ),
-        (
-            ("{toy}", "--out", "{run}", *UNSMOOTHED, "--set", "training.smoothing_mass=1.0"),
-            "training.smoothing_mass is given, but targets are not smoothed",
         ),
     ],
 )
@@ -270,10 +227,6 @@ def test_pretrained_tables_take_the_place_of_the_first_stage(run, finished, grow
     made = Run.open(tmp_path / "a")
     assert [row["stage"] for row in made.history] == ["train", "train"]
     assert made.new_entities == {"x"}
-    assert (
-        run(grown, "--out", tmp_path / "b", "--pretrained", finished, "--model", "distmult")[0] == 2
-    )  # Of another dimension.
-    assert not (tmp_path / "b").exists()
 
 
 def test_from_takes_weights_and_settings_and_tells_new_entities_apart(
@@ -288,11 +241,9 @@ def test_from_takes_weights_and_settings_and_tells_new_entities_apart(
     assert made.config.training.epochs == 1
     assert made.config.training.loss == "ce"
     assert made.config.training.parent == str(finished)
-    ids = {name: made.kg.entities.id(name) for name in "abcd"}
-    theirs = Run.open(finished)
-    for name, row in ids.items():
-        before = theirs.model.encoder.entity_table[theirs.kg.entities.id(name)]
-        assert torch.allclose(made.model.encoder.entity_table[row], before, atol=1e-6)
+    tables = [(each.kg, each.model.encoder.entity_table) for each in (made, Run.open(finished))]
+    after, before = (table[kg.entities.ids(list("abcd"))] for kg, table in tables)
+    assert torch.allclose(after, before, atol=1e-6)
     # The two queries of (x, knows, c) are about a new entity.
     table = made.rank_table()
     asked = [name == "x" for name in table.names("head").to_pylist()]
@@ -343,9 +294,7 @@ def test_without_held_out_triples_it_says_so(run, toy_folder, tmp_path):
     for split in ("valid", "test"):
         (toy_folder / f"{split}.txt").unlink()
     status, out, err = run(toy_folder, "--out", tmp_path / "run", *FAST)
-    if status == 2:  # a folder without the two may be refused where it is read
-        assert "valid" in err
-        return
+    assert status == 0
     assert "No validation triples" in err
     assert "nothing was evaluated" in out
 

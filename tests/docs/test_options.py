@@ -23,11 +23,7 @@ def test_who_reads_an_option_and_its_range():
         "mixup, oversample, reweight",
         "Treat tail-relation degrees below it.",
     )
-    assert row(OPTIONS["model.norm"])[2:] == (
-        "`1`, `2`",
-        "",
-        "transe",
-        "TransE: the norm of the distance.",
-    )
+    norm = ("`1`, `2`", "", "transe", "TransE: the norm of the distance.")
+    assert row(OPTIONS["model.norm"])[2:] == norm
     assert row(OPTIONS["strategy.draws"])[2] == '1 or more, `"all"`'
     assert row(OPTIONS["strategy.fixed_lambda"])[1:3] == ('`"none"`', 'in [0, 1], `"none"`')

@@ -1,12 +1,11 @@
 """docs/performance.md is what the benchmarks' JSON says, cell by cell."""
 
-import importlib.util
 import json
 import re
 
 import pytest
 
-from tests.conftest import ROOT
+from tests.docs.scripts import script
 
 MACHINE = {
     "processor": "A", "cores": 2, "threads": 2, "native_bf16": False, "matmul_gflops_fp32": 100.4,
@@ -25,10 +24,7 @@ TRAINING = [
 
 @pytest.fixture
 def build():
-    spec = importlib.util.spec_from_file_location("performance", ROOT / "docs" / "performance.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return script("performance.py")
 
 
 def cells(text):

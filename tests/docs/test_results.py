@@ -1,15 +1,14 @@
 """The pages of results are what their JSON files say, and these are what their own seeds say."""
 
-import importlib.util
 import json
 import re
 import statistics
 from itertools import pairwise
-from pathlib import Path
 
 import pytest
 
-DOCS = Path(__file__).resolve().parents[2] / "docs"
+from tests.docs.scripts import DOCS, script
+
 FILES = sorted(
     path
     for path in (DOCS / "results").glob("*.json")
@@ -24,10 +23,7 @@ def results(request):
 
 @pytest.fixture(scope="module")
 def build():
-    spec = importlib.util.spec_from_file_location("build_results", DOCS / "results" / "build.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return script("results/build.py")
 
 
 def test_there_are_results():

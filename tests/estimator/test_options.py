@@ -19,14 +19,8 @@ def test_defaults_are_those_of_the_configuration():
 
 def test_every_parameter_is_a_flag_of_train():
     assert TRAINING.keys() <= {parameter.name for parameter in train.params}
-    assert set(DEFAULTS) - set(TRAINING) == {
-        "validation",
-        "unseen",
-        "warm_start",
-        "config",
-        "candidates",
-        "verbose",
-    }
+    others = {"validation", "unseen", "warm_start", "config", "candidates", "verbose"}
+    assert set(DEFAULTS) - set(TRAINING) == others
 
 
 def test_parameters_win_over_config_where_they_are_set():

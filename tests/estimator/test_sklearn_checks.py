@@ -14,7 +14,7 @@ EXEMPT = {
     "check_fit_score_takes_y": _TAILS + "two columns and y are three columns",
     "check_dont_overwrite_parameters": _TAILS + "fitted attributes",
     "check_sample_weights_list": _TAILS + "weights of one change nothing and others do",
-    "check_pipeline_consistency": _TAILS + "pipeline and cross validation",
+    "check_pipeline_consistency": _TAILS + "within pipelines and searches",
     "check_estimators_pickle": _TAILS + "grid search, refit, pickle and a new process",
     "check_f_contiguous_array_estimator": _TAILS + "anything else is refused by place",
     "check_transformer_data_not_an_array": _TAILS + "transform gives vectors and frames",

@@ -132,8 +132,7 @@ def test_a_moved_experiment_finds_its_first_stage(plan, done, tmp_path):
 
 @pytest.fixture(scope="module")
 def run(done, plan):
-    name = next(name for name in plan.trainings if "_mixup_s0" in name)
-    return Run.open(done[0] / "runs" / name)
+    return Run.open(done[0] / "runs" / training(plan, "_mixup_s0").name)
 
 
 def test_a_summary_is_the_runs_own_account(run):

@@ -2,8 +2,10 @@ import pytest
 
 from dglkgmix.config.settings import OPTIONS
 from dglkgmix.errors import ConfigError
+from dglkgmix.experiments import grid
 from dglkgmix.experiments.grid import Comparison, flatten, parse_comparison, parse_experiment
 from dglkgmix.experiments.recipes import packaged, packaged_text
+from tests.conftest import ROOT
 
 SMALL = """
 [experiment]
@@ -178,9 +180,6 @@ def test_packaged_experiments_are_right():
 
 
 def test_the_guide_documents_every_key_and_its_example_is_right():
-    from dglkgmix.experiments import grid
-    from tests.conftest import ROOT
-
     guide = (ROOT / "docs" / "guides" / "experiments.md").read_text(encoding="utf-8")
     schema = guide.split("## The file")[1].split("## The results")[0]
     for key in (*grid._HEAD, *grid.AXES, "recipe", "[grid]", "of", "against"):

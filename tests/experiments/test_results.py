@@ -8,6 +8,7 @@ from dglkgmix.experiments.execute import Job
 from dglkgmix.experiments.results import Results
 from dglkgmix.kg.degrees import DegreeBins
 from dglkgmix.runs.run import Run
+from tests.conftest import ROOT
 
 
 def group(found, strategy):
@@ -136,8 +137,6 @@ def test_nothing_is_read_or_tested_twice(plan, job, monkeypatch):
 
 
 def test_the_guide_documents_every_key(done):
-    from tests.conftest import ROOT
-
     guide = (ROOT / "docs" / "guides" / "experiments.md").read_text(encoding="utf-8")
     part = guide.split("## The results")[1].split("# Search")[0]
     _, found, _ = done

@@ -5,6 +5,7 @@ from dglkgmix.errors import ConfigError
 from dglkgmix.experiments.recipes import load_recipe, packaged_text
 from dglkgmix.experiments.space import Range, parse_space
 from dglkgmix.experiments.tune import starting_point
+from tests.conftest import ROOT
 
 SPACE = """
 [settings]
@@ -123,8 +124,6 @@ def test_trials_start_from_the_recipe_and_the_settings():
 
 
 def test_the_guides_example_is_right():
-    from tests.conftest import ROOT
-
     guide = (ROOT / "docs" / "guides" / "experiments.md").read_text(encoding="utf-8")
     space = parse_space(guide.split("```toml\n")[2].split("```")[0])
     assert space.choices["training.batch_size"] == Range(128, 512, step=128)

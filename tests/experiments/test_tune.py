@@ -286,8 +286,6 @@ def test_overrides_of_all_trials_are_checked(data):
         starting_point(space, given, None, ["training.lr = 0.1"])
     with pytest.raises(ConfigError, match=r"data\.source is given twice, as .* and as 'world'"):
         starting_point(space, given, None, ["data.source=world"])
-    with pytest.raises(ConfigError, match=r"data\.header is given twice"):
-        starting_point(space, given, None, ["data.header=false"])
     with pytest.raises(ConfigError, match="batch_size must be 1 or more"):
         starting_point(space, given, None, ["training.batch_size=0"])
 

@@ -30,15 +30,10 @@ def medical(idtype=torch.int64):
 
 # The distinct triples, which are rows 0 to 8 of ``kg.edges``.
 TRIPLES = [
-    [4, 0, 7],
-    [5, 0, 7],
-    [4, 1, 0],
-    [5, 1, 0],
-    [6, 1, 1],
-    [7, 2, 0],
-    [8, 2, 2],
-    [7, 3, 8],
-    [8, 3, 8],
+    *([4, 0, 7], [5, 0, 7]),  # targets
+    *([4, 1, 0], [5, 1, 0], [6, 1, 1]),  # treats
+    *([7, 2, 0], [8, 2, 2]),  # causes
+    *([7, 3, 8], [8, 3, 8]),  # interacts
 ]
 
 

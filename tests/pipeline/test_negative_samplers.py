@@ -102,13 +102,6 @@ def test_a_head_linked_to_all_nodes_gives_no_pair():
     assert mask.tolist() == [[False, False], [True, True]]
 
 
-def test_one_edge_type_needs_no_name():
-    graph = dgl.graph(([0, 1, 2], [1, 2, 3]))
-    sources, tails = FilteredNegativeSampler(GraphIds(graph), 4)(graph, torch.tensor([2]))
-    assert sources.tolist() == [2] * 4
-    assert set(tails.tolist()) <= {0, 1, 2}
-
-
 def test_edges_of_another_graph_over_the_nodes():
     """A validation edge: filtered against training edges, and its own tail is no negative."""
     held_out = dgl.heterograph({TREATS: ([0], [2])}, num_nodes_dict=SIZES)
@@ -179,28 +172,14 @@ ASKED = torch.tensor([*TRIPLES, [6, 1, 3]])
 
 def test_candidates_by_hand():
     """Of the tail's type, unknown for the query, and not the tail itself."""
-    found = [MEDICAL.of(triple).tolist() for triple in ASKED]
-    assert found == [
-        [8],
-        [8],
-        [1, 2, 3],
-        [1, 2, 3],
-        [0, 2, 3],
-        [1, 2, 3],
-        [0, 1, 3],
-        [7],
-        [7],
+    assert [MEDICAL.of(triple).tolist() for triple in ASKED] == [
+        *([8], [8]),  # targets
+        *([1, 2, 3], [1, 2, 3], [0, 2, 3]),  # treats
+        *([1, 2, 3], [0, 1, 3]),  # causes
+        *([7], [7]),  # interacts
         [0, 2],
     ]
     assert MEDICAL.exist(ASKED).all()
-
-
-def test_a_head_that_is_linked_to_all():
-    graph = dgl.heterograph({("a", "r", "b"): ([0, 0, 1], [0, 1, 0])})
-    candidates = NegativeTails(GraphIds(graph).kg)
-    triples = torch.tensor([[0, 0, 2], [0, 0, 3], [1, 0, 2], [1, 0, 3]])
-    assert candidates.exist(triples).tolist() == [False, False, True, False]
-    assert [candidates.of(triple).tolist() for triple in triples] == [[], [], [3], []]
 
 
 def test_known_tails_of_another_type_leave_candidates():
@@ -211,13 +190,6 @@ def test_known_tails_of_another_type_leave_candidates():
     candidates = NegativeTails(GraphIds(graph).kg)
     assert candidates.exist(torch.tensor([[0, 0, 1], [0, 0, 2]])).tolist() == [True, False]
     assert candidates.of(torch.tensor([0, 0, 1])).tolist() == [3]
-
-
-def test_proposals_are_uniform_over_the_type():
-    proposed = MEDICAL.propose(ASKED[2].expand(4000, 3), torch.Generator().manual_seed(0))
-    counts = torch.bincount(proposed, minlength=9)
-    assert counts[4:].sum() == 0
-    assert (counts[:4] - 1000).abs().max() < 4 * 4000**0.5 * (3 / 16) ** 0.5
 
 
 def test_known_tails_as_the_index_knows_them():

@@ -7,6 +7,9 @@ from dglkgmix.pipeline.transforms import TailRelationDegree
 from tests.pipeline.graphs import REVERSE, medical, two_way, with_masks
 
 NAME, BIN = "tail_relation_degree", "degree_bin"
+# Of the edges of ``medical``: two drugs treat disease 0, the copy counts once; two genes interact
+# with gene 1.
+DEGREES = {"treats": [2, 2, 1, 2], "targets": [2, 2], "causes": [1, 1], "interacts": [2, 2]}
 
 
 def written(graph, name):
@@ -14,13 +17,7 @@ def written(graph, name):
 
 
 def test_degrees_by_hand():
-    """Two drugs treat disease 0, the copy counts once; two genes interact with gene 1."""
-    assert written(TailRelationDegree()(medical()), NAME) == {
-        "treats": [2, 2, 1, 2],
-        "targets": [2, 2],
-        "causes": [1, 1],
-        "interacts": [2, 2],
-    }
+    assert written(TailRelationDegree()(medical()), NAME) == DEGREES
 
 
 def test_bins():
@@ -40,13 +37,9 @@ def test_held_out_edges_get_degrees_but_do_not_count():
 def test_reciprocals_count_as_the_method_says():
     """Drug 0 treats one disease, gene 0 is targeted by two drugs and targets none."""
     graph = TailRelationDegree("d", "b", reciprocal=True, bins=(2,))(medical())
-    assert written(graph, "d_reciprocal") == {
-        "treats": [1, 1, 1, 1],
-        "targets": [1, 1],
-        "causes": [1, 1],
-        "interacts": [1, 1],
-    }
-    assert written(graph, "d")["treats"] == [2, 2, 1, 2]
+    ones = {name: [1] * len(degrees) for name, degrees in DEGREES.items()}
+    assert written(graph, "d_reciprocal") == ones
+    assert written(graph, "d") == DEGREES
     assert written(graph, "b_reciprocal")["treats"] == [0, 0, 0, 0]
     assert set(graph.edges["treats"].data) == {"d", "b", "d_reciprocal", "b_reciprocal"}
 
