@@ -63,9 +63,9 @@ def test_the_exit_status_tells_of_failed_cells(file, tmp_path, monkeypatch, fail
 
 
 def test_a_dry_run_lists_cells_with_their_time(file, monkeypatch):
-    def estimate(plan, graphs, names, say):
+    def estimate(trainings, graphs, say):
         say("Probing")
-        return [Estimate(name, 100, 3725.4) for name in names]
+        return [Estimate(name, 100, 3725.4) for name in trainings]
 
     monkeypatch.setattr("dglkgmix.experiments.estimate.estimate", estimate)
     lines = invoke(file, "--dry-run").stdout.splitlines()
