@@ -59,12 +59,13 @@ def compare(runs: tuple[str, ...], *, split: str, bins: str, as_json: bool) -> N
 def rank_tables(path: Path, split: str) -> list[RankTable]:
     """One table a seed: of a run, of the runs that a folder holds, or a rank table's file."""
     from dglkgmix.evaluation.rank_table import RankTable
+    from dglkgmix.files import MANIFEST
 
     if path.is_file():
         return [RankTable.from_bytes(path.read_bytes(), path)]
-    if (path / "manifest.json").exists():
+    if (path / MANIFEST).exists():
         return [common.open_run(path).rank_table(split)]
-    inner = sorted(file.parent for file in path.glob("*/manifest.json"))
+    inner = sorted(file.parent for file in path.glob(f"*/{MANIFEST}"))
     runs = [common.open_run(folder) for folder in inner or [path]]
     settings = [
         (c.model, c.training, c.strategy, c.pretrain, c.swa) for c in (run.config for run in runs)

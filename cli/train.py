@@ -98,8 +98,10 @@ def train(**options: Any) -> None:
 
 def _begun(options: dict[str, Any]) -> tuple[int, int] | None:
     """What tells the run that stands in --out from one that takes its place; None without a run."""
+    from dglkgmix.files import MANIFEST
+
     try:
-        found = (options["out"] / "manifest.json").stat()
+        found = (options["out"] / MANIFEST).stat()
     except OSError:
         return None
     return found.st_ino, found.st_mtime_ns
@@ -151,11 +153,12 @@ def _start(options: dict[str, Any], group: Processes) -> Result:
 
 def _resume(options: dict[str, Any], group: Processes) -> Result:
     """Go on; from the start where an earlier call was killed before it had written the inputs."""
+    from dglkgmix.files import MANIFEST
     from dglkgmix.runs import run_files
     from dglkgmix.training import launch
 
     told, fresh = _told(options, group), "Nothing to resume yet: starting from the beginning"
-    begun = group.gathered((options["out"] / "manifest.json").exists())[0]
+    begun = group.gathered((options["out"] / MANIFEST).exists())[0]
     if options["source"] and not begun:
         told["progress"].message(fresh)
         return _start(options, group)

@@ -12,10 +12,17 @@ from dglkgmix.config.toml import apply_overrides, differences, set_option
 from dglkgmix.errors import OVERWRITE, ConfigError
 
 # What a resumed run may change: how long and where it runs, never what it computes.
-CHANGEABLE = {
-    *("training.epochs", "training.patience", "runtime.device", "runtime.threads"),
-    *("runtime.block", "runtime.check_memory", "runtime.save_every"),
-}
+CHANGEABLE = frozenset(
+    {
+        "training.epochs",
+        "training.patience",
+        "runtime.device",
+        "runtime.threads",
+        "runtime.block",
+        "runtime.check_memory",
+        "runtime.save_every",
+    }
+)
 
 
 def assemble(

@@ -13,7 +13,7 @@ import difflib
 import importlib
 import inspect
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, redirect_stdout
 from contextvars import ContextVar
 from functools import cache
@@ -217,7 +217,7 @@ def _check(kind: str, found: type, at: str) -> None:
     own, at = _own_options(kind, found), f"{at}{found.__name__}"
     table = next(t for t in _choosers if any(o.classes == kind for o in declared(t, "").values()))
     known = declared(table, "")
-    _check_own(own, found, table, at)
+    _check_own(own, found, table, known, at)
     taken = _check_strategy(found, at) if kind == "strategy" else set(parameters(found))
     if kind == "decoder" and taken & set(_GIVEN):
         raise ConfigError(f"{at} takes {min(taken & set(_GIVEN))!r}, which encoders alone get")
@@ -234,7 +234,9 @@ def _check(kind: str, found: type, at: str) -> None:
             )
 
 
-def _check_own(own: dict[str, Option], found: type, table: type, at: str) -> None:
+def _check_own(
+    own: dict[str, Option], found: type, table: type, known: Mapping[str, Option], at: str
+) -> None:
     section = getattr(found, "Options", None)
     names = {*dir(section), *getattr(section, "__annotations__", ())} if section else set()
     for name in sorted(names - set(own)):
@@ -244,7 +246,7 @@ def _check_own(own: dict[str, Option], found: type, table: type, at: str) -> Non
                 "with its type"
             )
     for name in own:
-        if name in declared(table, "") or name in _GIVEN:
+        if name in known or name in _GIVEN:
             raise ConfigError(
                 f"{at}.Options declares {name!r}, which every model has: "
                 "leave it out there, and name it where the class reads it"

@@ -22,8 +22,9 @@ _FRACTION, _WHOLE, _MOST = 23, 53, 22
 def rounded(vectors: Tensor) -> Tensor:
     """(N, D) float32 vectors, each rounded to 22 bits below its own largest number.
 
-    More than 512 numbers a vector leave 21 bits, more than 2,048 leave 20. A number changes by at
-    most 2⁻²² (2⁻²¹, …) of the largest in its vector.
+    More than 512 numbers a vector leave 21 bits, more than 2,048 leave 20: two rounded vectors
+    multiply to D whole numbers of twice the bits. A number changes by at most 2⁻²² (2⁻²¹, …) of
+    the largest in its vector.
     """
     vectors = vectors.float()
     dim = max(1, vectors.shape[1])

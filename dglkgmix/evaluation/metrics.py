@@ -162,7 +162,10 @@ def by_relation(table: RankTable) -> dict[str, Metrics]:
 
 
 def by_relation_class(table: RankTable, classes: dict[str, str]) -> dict[str, Metrics]:
-    """By class of the relation (:func:`relation_classes`) and end, as ``1-n head``."""
+    """By class of the relation (:func:`relation_classes`), the two directions apart.
+
+    Keys are ``1-n head``, ``1-n tail`` and so on: in a 1-n relation, heads are easy and tails hard.
+    """
     relations, ends = (table.names(name).to_pylist() for name in ("relation", "direction"))
     pairs = zip(relations, ends, strict=True)
     found = _by_name(table, [f"{classes.get(name, 'unseen')} {end}" for name, end in pairs])

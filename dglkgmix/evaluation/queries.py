@@ -17,13 +17,15 @@ DIRECTIONS = ("tail", "head")
 
 @dataclass(frozen=True)
 class EvalQueries:
-    """Queries (head, relation, ?) with their answers; Q of them, (Q,) each.
+    """Queries (head, relation, ?) with their answers; Q of them.
 
     Attributes:
-        heads: the given entities.
-        relations: reciprocal where the triple's head is asked for.
-        direction: 0 where the triple's tail is asked for, 1 where its head is.
-        triple: row of the triple in its split.
+        heads: (Q,) the given entities.
+        relations: (Q,) relations, reciprocal where the triple's head is asked for.
+        answers: (Q,) the entities asked for.
+        direction: (Q,) 0 where the triple's tail is asked for, 1 where its head is.
+        triple: (Q,) row of the triple in its split.
+        kg: their graph.
     """
 
     heads: Tensor

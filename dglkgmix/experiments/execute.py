@@ -20,7 +20,7 @@ from dglkgmix.errors import CheckpointError
 from dglkgmix.evaluation.distances import embedding_distances
 from dglkgmix.evaluation.metrics import by_bin
 from dglkgmix.experiments.plan import Training
-from dglkgmix.files import RunFolder, digest
+from dglkgmix.files import MANIFEST, RunFolder, digest
 from dglkgmix.kg.degrees import DegreeBins
 from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.runs import run_files
@@ -91,7 +91,7 @@ class Job:
             CheckpointError: the training saw other triples than its data source has now.
         """
         found = self._read(name)
-        if found.get("format") != FORMAT or not (self.out / RUNS / name / "manifest.json").exists():
+        if found.get("format") != FORMAT or not (self.out / RUNS / name / MANIFEST).exists():
             return None
         data = self.trainings[name].config.data
         if found["graph"] != _digest_of(data):
@@ -119,8 +119,9 @@ def train_or_resume(path: Path, config: Config, progress: Progress) -> None:
 
     Raises:
         CheckpointError: the folder is in use, damaged or holds something else.
+        ConfigError, NumericError, StorageError: as the training itself.
     """
-    if not (path / "manifest.json").exists():
+    if not (path / MANIFEST).exists():
         launch.train(load_graph(config.data), config, path, progress=progress)
         return
     if Run.open(path).finished:

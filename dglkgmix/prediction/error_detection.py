@@ -20,7 +20,7 @@ from dglkgmix.errors import CheckpointError, ConfigError
 from dglkgmix.evaluation.list_probability import FOLDS
 from dglkgmix.evaluation.model_scorer import ModelScorer
 from dglkgmix.evaluation.shortlist import Array
-from dglkgmix.files import RunFolder
+from dglkgmix.files import MANIFEST, RunFolder
 from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.prediction.facts import SIDES, Fact, fact_row, judge_facts
 from dglkgmix.processes import ALONE
@@ -160,7 +160,7 @@ def _without(run: Run, kept: Tensor, out: Path, progress: Progress | None) -> Ru
         edge_types=kg.edge_types,
     )
     config = _with_batches_of(run.config, part)
-    if not ((out / "manifest.json").exists() and RunFolder.open(out).has(run_files.CONFIG)):
+    if not ((out / MANIFEST).exists() and RunFolder.open(out).has(run_files.CONFIG)):
         train(part, config, out, overwrite=True, progress=progress)
     found = Run.open(out)
     if found.config != config or not torch.equal(found.kg.train, rows):

@@ -19,9 +19,20 @@ from dglkgmix.paths import path_of
 from dglkgmix.prediction.answers import Prediction, Query
 from dglkgmix.prediction.facts import Triple
 
-COLUMNS: dict[str, type] = {"query": int, "head": str, "relation": str, "tail": str, "asked": str}
-COLUMNS |= {"place": int, "score": float, "probability": float, "degree": int, "bin": str}
-COLUMNS |= {"known": bool, "trained": bool}
+COLUMNS = {
+    "query": int,
+    "head": str,
+    "relation": str,
+    "tail": str,
+    "asked": str,
+    "place": int,
+    "score": float,
+    "probability": float,
+    "degree": int,
+    "bin": str,
+    "known": bool,
+    "trained": bool,
+}
 Row = Mapping[str, Any]
 ENDINGS = (".csv", ".tsv", ".jsonl", ".parquet")
 # Unknown names that a message lists; rows held at once for Parquet.

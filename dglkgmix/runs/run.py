@@ -227,9 +227,11 @@ class Run:
 
     def account(self, split: str = "test", bins: DegreeBins | None = None) -> dict[str, Any]:
         """What ``dglkgmix evaluate --json`` prints of ``split``."""
-        ranked = ModelScorer(self.model), self.kg, split, self.rank_table(split)
         return split_account(
-            *ranked,
+            ModelScorer(self.model),
+            self.kg,
+            split,
+            self.rank_table(split),
             platt=self.calibration(),
             listed=self.list_probability(),
             new=self.new_entities,

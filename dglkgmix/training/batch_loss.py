@@ -170,12 +170,12 @@ def _relation_prediction(
     """Σ over the batch's positives of the relations asked; a strategy's weights do not enter."""
     count = len(vectors.relations) // (2 if among == "original" else 1)
     heads, relations = batch.of_positives(batch.heads), batch.of_positives(batch.relations)
-    original = relations < count
+    asked = relations < count
     return relation_prediction(
         model.decoder,
-        vectors.entity(heads[original]),
-        vectors.entity(batch.tails[original]),
-        relations[original],
+        vectors.entity(heads[asked]),
+        vectors.entity(batch.tails[asked]),
+        relations[asked],
         vectors.relations[:count],
     )
 
