@@ -54,18 +54,13 @@ def degrees(
     set's name, a folder or a file.
     """
     from dglkgmix.kg.degrees import DegreeBins, degree_summary
+    from dglkgmix.report.figures.degrees import PLOT_ENDINGS, degree_distribution
 
     chosen = DegreeBins.parse(bins)
-    check_new(plot, "--plot", overwrite=overwrite)
-    if plot is not None:
-        from dglkgmix.report.figures.degrees import check_plot_path
-
-        check_plot_path(plot)
+    check_new(plot, "--plot", overwrite=overwrite, endings=PLOT_ENDINGS)
     kg = common.load_source(source, **reading)
     result = degree_summary(kg, chosen, threshold, partners, partner_rule)
     if plot is not None:
-        from dglkgmix.report.figures.degrees import degree_distribution
-
         degree_distribution(kg, plot, chosen)
     if as_json:
         common.emit_json(result)

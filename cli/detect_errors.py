@@ -69,11 +69,9 @@ def detect_errors(
     """
     use_free_cores()
     from dglkgmix.prediction.error_detection import COLUMNS
-    from dglkgmix.prediction.files import check_ending, check_names, write_rows
+    from dglkgmix.prediction.files import ENDINGS, check_names, write_rows
 
-    check_new(out, "--out", overwrite=overwrite)
-    if out is not None:
-        check_ending(out)
+    check_new(out, "--out", overwrite=overwrite, endings=ENDINGS)
     if folds == 1:
         raise ConfigError("--folds must be 0 or at least 2: with one, nothing is left to train on")
     if runs is not None and not folds:

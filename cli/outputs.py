@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import click
 
 from dglkgmix.errors import ConfigError
-from dglkgmix.paths import path_of
+from dglkgmix.paths import check_ending, path_of
 
 T = TypeVar("T")
 
@@ -80,8 +80,8 @@ def check_new(
         if overwrite:
             raise ConfigError(f"--overwrite has no use without {option}")
         return
-    if endings and path.suffix.lower() not in endings:
-        raise ConfigError(f"{option} {path}: the name must end in {' or '.join(endings)}")
+    if endings:
+        check_ending(path, endings, f"{option} ")
     if not path.parent.is_dir():
         raise ConfigError(
             f"{option} {path}: the folder {path.parent} does not exist: make it first"

@@ -95,12 +95,13 @@ def predict(run: Path, **options: Any) -> None:
     from dglkgmix.kg.degrees import DegreeBins
     from dglkgmix.prediction.answers import Query
     from dglkgmix.prediction.facts import Triple
+    from dglkgmix.prediction.files import ENDINGS
 
     out, queries, as_json = options["out"], options["queries"], options["as_json"]
     if as_json and out is not None:
         raise ConfigError("--json prints answers and --out writes them to a file: choose one")
     if queries is None or not _same(out, queries):
-        check_new(out, "--out", overwrite=options["overwrite"])
+        check_new(out, "--out", overwrite=options["overwrite"], endings=ENDINGS)
     options["bins"] = DegreeBins.parse(options["bins"])
     roles = ("head", "relation", "tail")
     given = {role: options[role] for role in roles if options[role] is not None}
@@ -244,13 +245,10 @@ def _predictor(path: Path, options: dict[str, Any]) -> tuple[Predictor, ReadOpti
     from dglkgmix.evaluation.list_probability import FEWEST
     from dglkgmix.kg.options import ReadOptions
     from dglkgmix.prediction.answers import Predictor
-    from dglkgmix.prediction.files import check_ending
 
     out, why = options["out"], options["why"]
-    if out is not None:
-        check_ending(out)
-        if why and out.suffix != ".jsonl":
-            raise ConfigError(f"--why has no use with {out.suffix} files: write .jsonl")
+    if why and out is not None and out.suffix.lower() != ".jsonl":
+        raise ConfigError(f"--why has no use with {out.suffix} files: write .jsonl")
     run = common.open_run(path, options["candidates"], options["types"])
     predictor = Predictor.of(run, options["bins"], explain=why)
     if predictor.listed is None:

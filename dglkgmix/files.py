@@ -56,8 +56,9 @@ class RunFolder:
             StorageError: the folder cannot be made or written.
         """
         path = path_of(path)
-        if path.exists() and not path.is_dir():
-            raise CheckpointError(f"{path}: a file, where a folder for the run belongs")
+        found = next(place for place in (path, *path.absolute().parents) if place.exists())
+        if not found.is_dir():
+            raise CheckpointError(f"{found}: a file, where a folder for the run belongs")
         with storage_errors(path):
             path.mkdir(parents=True, exist_ok=True)
         if not overwrite and not (path / LOCK).exists():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -30,6 +31,13 @@ def readable(text: str) -> str:
     with suppress(UnicodeEncodeError):
         return text.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
     return text.encode("utf-8", "backslashreplace").decode()
+
+
+def check_ending(path: Path, endings: Sequence[str], said: str = "") -> None:
+    """ConfigError unless the path, ``said`` before it, has one of the endings, in any case."""
+    if path.suffix.lower() not in endings:
+        listed = " or ".join(filter(None, [", ".join(endings[:-1]), endings[-1]]))
+        raise ConfigError(f"{said}{path}: the name must end in {listed}")
 
 
 def read_utf8(path: str | Path) -> str:

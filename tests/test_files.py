@@ -216,6 +216,8 @@ class TestDamage:
                     opened(tmp_path / name)
         with pytest.raises(CheckpointError, match="a file, where a folder"):
             RunFolder.create(tmp_path / "file", overwrite=True)
+        with pytest.raises(CheckpointError, match="file: a file, where a folder"):
+            RunFolder.create(tmp_path / "file" / "run")
         assert contents(tmp_path) == {"file": b""}
 
 

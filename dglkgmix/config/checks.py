@@ -65,6 +65,7 @@ def _raise_first(complaints: Iterator[str]) -> None:
 def _single(config: Config) -> Iterator[str]:
     for option, value in config.items():
         name = option.key
+        option.checked(value, name)
         if isinstance(value, float) and not math.isfinite(value):
             yield f"{name} must be finite, got {value}"
         if option.bounds and not isinstance(value, str) and not option.bounds.holds(value):

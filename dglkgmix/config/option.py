@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import types
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -71,6 +72,22 @@ class Option:
         """The values of a closed list; empty where there is none."""
         return tuple(x for t in self.types if get_origin(t) is Literal for x in get_args(t))
 
+    def checked(self, value: Any, where: str) -> Any:
+        """The value, a whole number as a float where one is meant.
+
+        Raises:
+            ConfigError: a value of another type; says what is expected, after ``where``.
+        """
+        if isinstance(value, str) and value in self.words:
+            return value
+        for kind in self.types:
+            matched, result = _match(value, kind)
+            if matched:
+                return result
+        kinds = [*map(_describe, self.types), *map(json.dumps, self.words)]
+        wanted = " or ".join(dict.fromkeys(kinds))
+        raise ConfigError(f"{where}: expected {wanted}, got {shown(value)} ({self.help})")
+
 
 def option(default: Any, text: str, **declared: Any) -> Any:
     """Declares one option of a class; the class annotates it with its type.
@@ -121,3 +138,37 @@ def _parts(hint: Any) -> list[Any]:
     if get_origin(hint) in (Union, types.UnionType):
         return [part for each in get_args(hint) for part in _parts(each)]
     return [hint]
+
+
+def _match(value: Any, hint: Any) -> tuple[bool, Any]:
+    if get_origin(hint) is Literal:
+        same = [x for x in get_args(hint) if x == value and type(x) is type(value)]
+        return bool(same), value
+    if get_origin(hint) is tuple:
+        if not isinstance(value, list | tuple):
+            return False, value
+        kinds = get_args(hint)
+        if kinds[-1] is Ellipsis:
+            kinds = kinds[:1] * len(value)
+        matches = [_match(x, kind) for x, kind in zip(value, kinds, strict=False)]
+        fits = len(value) == len(kinds) and all(ok for ok, _ in matches)
+        return fits, tuple(x for _, x in matches)
+    if hint is float and type(value) is int:
+        return True, float(value)
+    return type(value) is hint, value
+
+
+def _describe(hint: Any) -> str:
+    if get_origin(hint) is Literal:
+        return " or ".join(json.dumps(x) for x in get_args(hint))
+    if get_origin(hint) is tuple:
+        parts = get_args(hint)
+        return "a list of strings" if parts[-1] is Ellipsis else f"a list of {len(parts)} numbers"
+    names = {int: "a whole number", float: "a number", bool: "true or false", str: "a string"}
+    return names[hint]
+
+
+def shown(value: Any) -> str:
+    """A value as messages quote it."""
+    text = json.dumps(value, default=str)
+    return text if len(text) <= 60 else text[:57] + "..."

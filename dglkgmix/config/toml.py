@@ -8,10 +8,10 @@ import json
 import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, Literal, TypeVar, get_args, get_origin
+from typing import Any, TypeVar
 
 from dglkgmix.config.classes import admit, options_of
-from dglkgmix.config.option import Option, declared
+from dglkgmix.config.option import declared, shown
 from dglkgmix.config.settings import OPTIONS, SECTIONS, Config, options
 from dglkgmix.errors import ConfigError
 from dglkgmix.paths import read_utf8, readable
@@ -91,7 +91,7 @@ def merge(
         if name not in SECTIONS:
             raise ConfigError(f"{at}unknown table [{name}]{close(name, SECTIONS)}")
         if not isinstance(values, Mapping):
-            raise ConfigError(f"{at}{name} is a table, not {_shown(values)}")
+            raise ConfigError(f"{at}{name} is a table, not {shown(values)}")
         sections[name] = _merge_section(getattr(config, name), name, values, at, trust)
     return dataclasses.replace(config, **sections)
 
@@ -137,9 +137,7 @@ def _merge_section(section: T, table: str, values: Mapping[str, Any], at: str, t
         if made.classes:
             value = values.get(made.name, getattr(section, made.name))
             if not isinstance(value, str | type):
-                raise ConfigError(
-                    f"{at}{made.key}: expected a name or a class, got {_shown(value)}"
-                )
+                raise ConfigError(f"{at}{made.key}: expected a name or a class, got {shown(value)}")
             changes[made.name] = admit(made.classes, value, trust=trust, where=f"{at}{made.key}")
             known |= options_of(made.classes, changes[made.name])
     for name, value in values.items():
@@ -148,54 +146,13 @@ def _merge_section(section: T, table: str, values: Mapping[str, Any], at: str, t
             every = [*OPTIONS, *(made.key for made in known.values() if made.key not in OPTIONS)]
             raise ConfigError(f"{at}unknown option {key!r}{close(key, every)}")
         if name not in changes:
-            changes[name] = _checked(value, known[name], f"{at}{key}")
+            changes[name] = known[name].checked(value, f"{at}{key}")
     if hasattr(section, "own"):
         own = dict(section.own) | changes
         fields = declared(type(section), table)
         changes = {name: value for name, value in changes.items() if name in fields}
         changes["own"] = {n: v for n, v in own.items() if n in known and n not in fields}
     return dataclasses.replace(section, **changes)  # type: ignore[type-var]
-
-
-def _checked(value: Any, option: Option, where: str) -> Any:
-    """``value`` as ``option`` wants it, or a ConfigError that says what it wants."""
-    if isinstance(value, str) and value in option.words:
-        return value
-    for kind in option.types:
-        matched, result = _match(value, kind)
-        if matched:
-            return result
-    kinds = [*map(_describe, option.types), *map(json.dumps, option.words)]
-    wanted = " or ".join(dict.fromkeys(kinds))
-    raise ConfigError(f"{where}: expected {wanted}, got {_shown(value)} ({option.help})")
-
-
-def _match(value: Any, hint: Any) -> tuple[bool, Any]:
-    if get_origin(hint) is Literal:
-        same = [x for x in get_args(hint) if x == value and type(x) is type(value)]
-        return bool(same), value
-    if get_origin(hint) is tuple:
-        if not isinstance(value, list | tuple):
-            return False, value
-        kinds = get_args(hint)
-        if kinds[-1] is Ellipsis:
-            kinds = kinds[:1] * len(value)
-        matches = [_match(x, kind) for x, kind in zip(value, kinds, strict=False)]
-        fits = len(value) == len(kinds) and all(ok for ok, _ in matches)
-        return fits, tuple(x for _, x in matches)
-    if hint is float and type(value) is int:
-        return True, float(value)
-    return type(value) is hint, value
-
-
-def _describe(hint: Any) -> str:
-    if get_origin(hint) is Literal:
-        return " or ".join(json.dumps(x) for x in get_args(hint))
-    if get_origin(hint) is tuple:
-        parts = get_args(hint)
-        return "a list of strings" if parts[-1] is Ellipsis else f"a list of {len(parts)} numbers"
-    names = {int: "a whole number", float: "a number", bool: "true or false", str: "a string"}
-    return names[hint]
 
 
 def _value(text: str) -> Any:
@@ -257,8 +214,3 @@ def typed(table: Mapping[str, Any], key: str, kind: type | tuple[type, ...], whe
     names |= {list: "a list", dict: "a table"}
     wanted = " or ".join(names[k] for k in kinds)
     raise ConfigError(f"{where}: {key} must be {wanted}, not {value!r}")
-
-
-def _shown(value: Any) -> str:
-    text = json.dumps(value, default=str)
-    return text if len(text) <= 60 else text[:57] + "..."

@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 from torch import Tensor
 
 from dglkgmix.atomic import refuse_existing, write_folder
-from dglkgmix.errors import DataError
+from dglkgmix.errors import ConfigError, DataError
 from dglkgmix.kg import ROLES, SPLITS
 from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.kg.sources import split_files
@@ -22,7 +22,16 @@ _BOM = "\ufeff"
 
 
 def target_of(path: Path) -> str:
-    """The target that an output path's ending means: "parquet", "dgl", else "tsv"."""
+    """The target that an output path's ending means: "parquet", "dgl", else "tsv".
+
+    Raises:
+        ConfigError: the ending of a format that is not written.
+    """
+    if path.suffix.lower() in {".csv", ".txt", ".gz", ".zip"}:
+        raise ConfigError(
+            f"{path}: {path.suffix} files are not written: name a folder, which TSV files go into, "
+            "or end the name in .parquet, .dgl or .bin"
+        )
     return _BY_ENDING.get(path.suffix.lower(), "tsv")
 
 

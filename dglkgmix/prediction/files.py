@@ -15,7 +15,7 @@ from dglkgmix.kg import ROLES
 from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.kg.readers_text import DIALECTS, read_table
 from dglkgmix.kg.vocabulary import safe_in_spreadsheets
-from dglkgmix.paths import path_of
+from dglkgmix.paths import check_ending, path_of
 from dglkgmix.prediction.answers import Prediction, Query
 from dglkgmix.prediction.facts import Triple
 
@@ -114,15 +114,9 @@ def write_answers(
     write_rows(path, rows(found, numbers), COLUMNS, (p.to_dict() for p in found))
 
 
-def check_ending(path: Path) -> None:
-    """ConfigError where :func:`write_rows` would refuse the file's name."""
-    if path.suffix not in ENDINGS:
-        raise ConfigError(f"{path}: the name must end in one of {', '.join(ENDINGS)}")
-
-
 def check_names(path: Path, names: Iterable[str]) -> None:
     """DataError for the first name that a file cannot hold: with a tab or line feed in ``.tsv``."""
-    for name in names if path.suffix == ".tsv" else ():
+    for name in names if path.suffix.lower() == ".tsv" else ():
         if "\t" in name or "\n" in name:
             raise DataError(
                 f"{path}: the name {name!r} holds a tab or a line feed, which TSV cannot "
@@ -153,11 +147,11 @@ def write_rows(
         StorageError: the file cannot be written.
     """
     path = path_of(path)
-    check_ending(path)
-    if path.suffix == ".parquet":
+    check_ending(path, ENDINGS)
+    if path.suffix.lower() == ".parquet":
         write_atomic(path, lambda temporary: _parquet(temporary, rows, types))
         return
-    if path.suffix == ".jsonl":
+    if path.suffix.lower() == ".jsonl":
         written = rows if objects is None else objects
         lines: Iterator[str] = (json.dumps(row, ensure_ascii=False) + "\n" for row in written)
     else:
@@ -167,7 +161,7 @@ def write_rows(
 
 def _lines(rows: Iterable[Row], columns: Iterable[str], path: Path) -> Iterator[str]:
     table = chain([list(columns)], ([row[column] for column in columns] for row in rows))
-    if path.suffix == ".csv":
+    if path.suffix.lower() == ".csv":
         safe = safe_in_spreadsheets
         yield from csv_lines([safe(v) if isinstance(v, str) else v for v in row] for row in table)
         return

@@ -58,7 +58,7 @@ def test_plot(toy_folder, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "what"),
     [
-        (["--plot", "x.jpg"], "x.jpg: a figure is written as .png, .svg, .pdf"),
+        (["--plot", "x.jpg"], "--plot x.jpg: the name must end in .png, .svg or .pdf"),
         (["--threshold", "-1"], "--threshold"),
     ],
 )

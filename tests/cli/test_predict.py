@@ -154,7 +154,7 @@ def test_names_are_read_as_the_runs_own(make_run):
         (("--queries", "q.csv", "--out", "q.csv"), "would replace the queries"),
         (
             ("--head", "e2", "--tail", "e3", "--out", "a.xlsx"),
-            r"a\.xlsx: the name must end in one of",
+            r"a\.xlsx: the name must end in \.csv, \.tsv, \.jsonl or \.parquet",
         ),
         (("--head", "e2", "--tail", "e3", "--out", "a.csv", "--json"), "choose one"),
         (

@@ -5,11 +5,13 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-from dglkgmix.config import Config
+from dglkgmix.config import Config, ModelConfig, TrainingConfig
 from dglkgmix.config.checks import validate, validate_for
+from dglkgmix.config.option import option
 from dglkgmix.config.toml import apply_overrides
 from dglkgmix.errors import ConfigError
 from dglkgmix.kg.graph import KnowledgeGraph
+from dglkgmix.models.distmult import DistMult
 from dglkgmix.training.defaults import resolve
 
 GRAPH = SimpleNamespace(
@@ -24,8 +26,30 @@ SETTLED = [
 ]
 
 
+class Bent(DistMult):
+    class Options:
+        bend: str = option(1, "Its default is of another type.")
+
+    def __init__(self, entity_dim: int, relation_dim: int, bend: str) -> None:
+        super().__init__(entity_dim, relation_dim)
+        self.bend = bend
+
+
 def test_the_defaults_are_sound() -> None:
     validate(Config())
+
+
+@pytest.mark.parametrize(
+    ("config", "message"),
+    [
+        (Config(training=TrainingConfig(lr="0.1")), 'training.lr: expected a number .*got "0.1"'),
+        (Config(training=TrainingConfig(epochs=True)), "training.epochs: .* got true"),
+        (Config(model=ModelConfig(decoder="tests.config.test_checks:Bent")), "model.bend: .*got 1"),
+    ],
+)
+def test_types_are_checked_in_python_too_and_those_of_own_defaults(config, message) -> None:
+    with pytest.raises(ConfigError, match=message):
+        validate(config)
 
 
 @pytest.mark.parametrize(

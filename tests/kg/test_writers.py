@@ -76,6 +76,11 @@ def test_target_by_ending(path, target):
     assert target_of(Path(path)) == target
 
 
+def test_a_path_that_asks_for_another_format_is_refused():
+    with pytest.raises(ConfigError, match=r"out\.csv: \.csv files are not written: name a folder"):
+        target_of(Path("out.csv"))
+
+
 def test_existing_files_stay_unless_told_otherwise(tmp_path):
     kg = KnowledgeGraph.from_names([("a", "r", "b")])
     (tmp_path / "notes").write_text("mine")

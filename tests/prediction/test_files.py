@@ -165,7 +165,7 @@ def test_no_answers_make_a_file_with_columns_alone(tmp_path):
 
 
 def test_other_endings_are_refused(tmp_path, predictions):
-    with pytest.raises(ConfigError, match=r"must end in one of \.csv, \.tsv, \.jsonl, \.parquet"):
+    with pytest.raises(ConfigError, match=r"must end in \.csv, \.tsv, \.jsonl or \.parquet"):
         write_answers(tmp_path / "answers.xlsx", predictions)
     assert not (tmp_path / "answers.xlsx").exists()
 

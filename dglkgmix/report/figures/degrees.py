@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dglkgmix.atomic import write_atomic
-from dglkgmix.errors import ConfigError
 from dglkgmix.kg.degrees import DegreeBins, query_degrees, readable
-from dglkgmix.paths import path_of
+from dglkgmix.paths import check_ending, path_of
 from dglkgmix.report.figures.canvas import INK, PAPER, SERIES, drawing, save
 
 if TYPE_CHECKING:
@@ -51,15 +50,9 @@ def degree_distribution(kg: KnowledgeGraph, path: str | Path, bins: DegreeBins) 
         StorageError: the file cannot be written.
     """
     path = path_of(path)
-    check_plot_path(path)
+    check_ending(path, PLOT_ENDINGS)
     (figure, _), ending = draw_degrees(distribution_of(kg, bins)), path.suffix[1:].lower()
     write_atomic(path, lambda temporary: save(figure, temporary, ending))
-
-
-def check_plot_path(path: Path) -> None:
-    """ConfigError unless the file's ending is one that can be drawn."""
-    if path.suffix.lower() not in PLOT_ENDINGS:
-        raise ConfigError(f"{path}: a figure is written as {', '.join(PLOT_ENDINGS)}")
 
 
 def distribution_of(kg: KnowledgeGraph, bins: DegreeBins) -> DegreeDistribution:

@@ -70,7 +70,7 @@ def test_without_test_queries():
 def test_files_and_endings(tmp_path: Path):
     degree_distribution(KG, tmp_path / "x.PNG", DegreeBins())
     assert (tmp_path / "x.PNG").read_bytes().startswith(b"\x89PNG")
-    with pytest.raises(ConfigError, match=r"x\.gif: a figure is written as"):
+    with pytest.raises(ConfigError, match=r"x\.gif: the name must end in \.png, \.svg or \.pdf"):
         degree_distribution(KG, tmp_path / "x.gif", DegreeBins())
     with pytest.raises(StorageError, match="folder does not exist"):
         degree_distribution(KG, tmp_path / "gone" / "x.svg", DegreeBins())
