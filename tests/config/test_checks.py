@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-from dglkgmix.config import Config, ModelConfig, TrainingConfig
+from dglkgmix.config import Config, ModelConfig, TrainingConfig, classes
 from dglkgmix.config.checks import validate, validate_for
 from dglkgmix.config.option import option
 from dglkgmix.config.toml import apply_overrides
@@ -40,16 +40,20 @@ def test_the_defaults_are_sound() -> None:
 
 
 @pytest.mark.parametrize(
-    ("config", "message"),
+    ("table", "options", "message"),
     [
-        (Config(training=TrainingConfig(lr="0.1")), 'training.lr: expected a number .*got "0.1"'),
-        (Config(training=TrainingConfig(epochs=True)), "training.epochs: .* got true"),
-        (Config(model=ModelConfig(decoder="tests.config.test_checks:Bent")), "model.bend: .*got 1"),
+        ("training", {"lr": "0.1"}, 'training.lr: expected a number .*got "0.1"'),
+        ("training", {"epochs": True}, "training.epochs: .* got true"),
+        ("model", {"decoder": Bent}, "model.bend: .*got 1"),
     ],
 )
-def test_types_are_checked_in_python_too_and_those_of_own_defaults(config, message) -> None:
+def test_types_are_checked_in_python_too_and_those_of_own_defaults(
+    table, options, message, monkeypatch
+) -> None:
+    monkeypatch.setattr(classes, "_named", {})
+    section = {"training": TrainingConfig, "model": ModelConfig}[table](**options)
     with pytest.raises(ConfigError, match=message):
-        validate(config)
+        validate(Config(**{table: section}))
 
 
 @pytest.mark.parametrize(
