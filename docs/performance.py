@@ -223,8 +223,8 @@ the optimiser, and the gradient of the entity table.
 as the paper has it, standard with standard and mixup with mixup of all draws. The second table is
 ComplEx, 1-N, with softmax cross-entropy, N3 and Adagrad, d = 512 and batch 500: `strategy.rivals`
 are the entities that are drawn for a batch to stand for all but its synthetic tails.
-What the faster ways cost in quality is among the
-[results](results/first-findings.md#fewer-synthetic-samples).
+At as many epochs the faster ways learn less, most of all TuckER by query:
+[what they cost in quality](results/first-findings.md#fewer-synthetic-samples).
 """,
     "profiles": """
 Shares of the operators' own time. The products are the floor: in the same precision no version can
