@@ -236,10 +236,12 @@ def at(tree, path):
 
 
 def assert_spread(found, values):
-    """``found`` has a mean and deviation wherever each of ``values`` has a number."""
+    """``found`` has a mean and deviation where each of ``values`` has a number, else None."""
     if isinstance(values[0], dict):
         for key in values[0]:
             assert_spread(found[key], [value[key] for value in values])
+    elif None in values:
+        assert found is None
     elif isinstance(values[0], (int, float)):
         assert found["mean"] == pytest.approx(statistics.mean(values))
         deviation = statistics.stdev(values) if len(values) > 1 else None
