@@ -112,8 +112,9 @@ def convert(source: str, out: Path, target: str | None, overwrite: bool, **readi
     """
     from dglkgmix.kg.writers import target_of, write
 
+    chosen = target or target_of(out)
     kg = common.load_source(source, **reading)
-    for path in write(kg, out, target or target_of(out), overwrite=overwrite):
+    for path in write(kg, out, chosen, overwrite=overwrite):
         click.echo(common.printable(str(path)))
 
 

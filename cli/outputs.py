@@ -83,9 +83,8 @@ def check_new(
     if endings:
         check_ending(path, endings, f"{option} ")
     if not path.parent.is_dir():
-        raise ConfigError(
-            f"{option} {path}: the folder {path.parent} does not exist: make it first"
-        )
+        why = "is a file" if path.parent.exists() else "does not exist: make it first"
+        raise ConfigError(f"{option} {path}: the folder {path.parent} {why}")
     if path.exists() and not overwrite:
         raise ConfigError(f"{option} {path}: exists; choose another name, or pass --overwrite")
     for folder in (path.parent, path.parent.parent):

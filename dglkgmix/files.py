@@ -58,7 +58,7 @@ class RunFolder:
         path = path_of(path)
         found = next(place for place in (path, *path.absolute().parents) if place.exists())
         if not found.is_dir():
-            raise CheckpointError(f"{found}: a file, where a folder for the run belongs")
+            raise CheckpointError(f"{path}: {found} is a file, where a folder belongs")
         with storage_errors(path):
             path.mkdir(parents=True, exist_ok=True)
         if not overwrite and not (path / LOCK).exists():

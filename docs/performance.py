@@ -223,7 +223,7 @@ the optimiser, and the gradient of the entity table.
 as the paper has it, standard with standard and mixup with mixup of all draws. The second table is
 ComplEx, 1-N, with softmax cross-entropy, N3 and Adagrad, d = 512 and batch 500: `strategy.rivals`
 are the entities that are drawn for a batch to stand for all but its synthetic tails.
-At as many epochs the faster ways learn less, most of all TuckER by query:
+At as many epochs most faster ways learn less, TuckER in 1-N and by query most of all:
 [what they cost in quality](results/first-findings.md#fewer-synthetic-samples).
 """,
     "profiles": """

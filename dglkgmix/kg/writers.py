@@ -18,6 +18,7 @@ from dglkgmix.parquet import packed
 from dglkgmix.paths import path_of
 
 _BY_ENDING = {".parquet": "parquet", ".dgl": "dgl", ".bin": "dgl"}
+_NOT_WRITTEN = {".csv", ".txt", ".json", ".jsonl", ".nt", ".ttl", ".xlsx", ".gz", ".zip"}
 _BOM = "\ufeff"
 
 
@@ -27,7 +28,7 @@ def target_of(path: Path) -> str:
     Raises:
         ConfigError: the ending of a format that is not written.
     """
-    if path.suffix.lower() in {".csv", ".txt", ".gz", ".zip"}:
+    if path.suffix.lower() in _NOT_WRITTEN:
         raise ConfigError(
             f"{path}: {path.suffix} files are not written: name a folder, which TSV files go into, "
             "or end the name in .parquet, .dgl or .bin"

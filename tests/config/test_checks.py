@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 import torch
 
@@ -44,6 +45,8 @@ def test_the_defaults_are_sound() -> None:
     [
         ("training", {"lr": "0.1"}, 'training.lr: expected a number .*got "0.1"'),
         ("training", {"epochs": True}, "training.epochs: .* got true"),
+        ("training", {"lr": np.float64(0.1)}, "training.lr: .* got numpy.float64 0.1"),
+        ("training", {"lr": {(1, 2): 3}}, r"training.lr: .* got \{\(1, 2\): 3\}"),
         ("model", {"decoder": Bent}, "model.bend: .*got 1"),
     ],
 )

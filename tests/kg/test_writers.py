@@ -77,6 +77,8 @@ def test_target_by_ending(path, target):
 
 
 def test_a_path_that_asks_for_another_format_is_refused():
+    with pytest.raises(ConfigError, match=r"x\.NT: \.NT files are not written"):
+        target_of(Path("x.NT"))
     with pytest.raises(ConfigError, match=r"out\.csv: \.csv files are not written: name a folder"):
         target_of(Path("out.csv"))
 

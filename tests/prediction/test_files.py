@@ -164,6 +164,13 @@ def test_no_answers_make_a_file_with_columns_alone(tmp_path):
     assert pq.read_table(tmp_path / "none.parquet").schema.field("score").type == "double"
 
 
+def test_an_ending_may_be_in_capitals(tmp_path, predictions):
+    for name in ("a.csv", "b.CSV", "c.jsonl", "d.JSONL"):
+        write_answers(tmp_path / name, predictions)
+    assert (tmp_path / "b.CSV").read_bytes() == (tmp_path / "a.csv").read_bytes()
+    assert (tmp_path / "d.JSONL").read_bytes() == (tmp_path / "c.jsonl").read_bytes()
+
+
 def test_other_endings_are_refused(tmp_path, predictions):
     with pytest.raises(ConfigError, match=r"must end in \.csv, \.tsv, \.jsonl or \.parquet"):
         write_answers(tmp_path / "answers.xlsx", predictions)
