@@ -35,8 +35,9 @@ def export(run: Path, *, form: str, out: Path, overwrite: bool) -> None:
     bin. The bias of entities, where a model has one, is in parquet, npy and csv.
     """
     from dglkgmix.evaluation.vectors import export_vectors
+    from dglkgmix.files import MANIFEST
 
-    if (out / "manifest.json").exists():  # its files have the names that an export's have
+    if (out / MANIFEST).exists():  # its files have the names that an export's have
         raise ConfigError(f"--out {out} is a run folder: choose another for the vectors")
     opened = open_run(run)
     for path in export_vectors(opened.model, opened.kg, out, form, overwrite=overwrite):

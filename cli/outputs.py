@@ -85,17 +85,19 @@ def check_new(
     if not path.parent.is_dir():
         why = "is a file" if path.parent.exists() else "does not exist: make it first"
         raise ConfigError(f"{option} {path}: the folder {path.parent} {why}")
-    if path.exists() and not overwrite:
-        raise ConfigError(f"{option} {path}: exists; choose another name, or pass --overwrite")
-    for folder in (path.parent, path.parent.parent):
-        if path.exists() and (folder / "manifest.json").exists():
-            _check_foreign(path, option, folder)
+    if path.exists():
+        if not overwrite:
+            raise ConfigError(f"{option} {path}: exists; choose another name, or pass --overwrite")
+        _check_foreign(path, option)
 
 
-def _check_foreign(path: Path, option: str, folder: Path) -> None:
+def _check_foreign(path: Path, option: str) -> None:
     """A file of a run is never replaced by another command's."""
-    from dglkgmix.files import RunFolder
+    from dglkgmix.files import MANIFEST, RunFolder
 
-    name = path.relative_to(folder).as_posix()
-    if name == "manifest.json" or RunFolder.open(folder).has(name):
-        raise ConfigError(f"{option} {path}: a file of the run {folder}; choose another name")
+    for folder in (path.parent, path.parent.parent):
+        if (folder / MANIFEST).exists():
+            name = path.relative_to(folder).as_posix()
+            if name == MANIFEST or RunFolder.open(folder).has(name):
+                what = f"a file of the run {folder}; choose another name"
+                raise ConfigError(f"{option} {path}: {what}")

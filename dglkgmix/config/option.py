@@ -171,10 +171,11 @@ def _describe(hint: Any) -> str:
 def shown(value: Any) -> str:
     """A value as messages quote it; one that TOML cannot write, with its type."""
     kind = type(value)
-    try:
-        text = json.dumps(value, default=str)
-    except (TypeError, ValueError):
-        text = repr(value)
     if kind.__module__ != "builtins":
         text = f"{kind.__module__}.{kind.__qualname__} {value}"
+    else:
+        try:
+            text = json.dumps(value, default=str)
+        except (TypeError, ValueError):
+            text = repr(value)
     return text if len(text) <= 60 else text[:57] + "..."

@@ -148,10 +148,11 @@ def write_rows(
     """
     path = path_of(path)
     check_ending(path, ENDINGS)
-    if path.suffix.lower() == ".parquet":
+    ending = path.suffix.lower()
+    if ending == ".parquet":
         write_atomic(path, lambda temporary: _parquet(temporary, rows, types))
         return
-    if path.suffix.lower() == ".jsonl":
+    if ending == ".jsonl":
         written = rows if objects is None else objects
         lines: Iterator[str] = (json.dumps(row, ensure_ascii=False) + "\n" for row in written)
     else:
