@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from dglkgmix.atomic import make_folder
 from dglkgmix.cli import common
 from dglkgmix.cli.columns import aligned
 from dglkgmix.cli.outputs import IN, OUT_FILE, OUT_FOLDER, check_new, overwrite_option
@@ -112,7 +113,7 @@ def _judged(run: Run, folds: int, runs: Path | None, *, quiet: bool) -> Suspects
         )
     with tempfile.TemporaryDirectory(prefix="dglkgmix-") as folder:
         if runs is not None:
-            runs.mkdir(parents=True, exist_ok=True)
+            make_folder(runs)
         found = detect(run, runs or Path(folder), folds, make_progress(quiet=quiet))
     if found.not_judged:
         click.echo(

@@ -76,28 +76,43 @@ def write_atomic(path: Path, data: Content) -> None:
 
 
 def refuse_existing(paths: Iterable[Path], *, overwrite: bool) -> None:
-    """ConfigError for the first path that is there, unless it may be overwritten."""
+    """Check files before they are written.
+
+    Raises:
+        ConfigError: for the first path that is there, unless it may be overwritten.
+        StorageError: no file can have such a path.
+    """
     for path in paths:
-        if path.exists() and not overwrite:
+        with storage_errors(path):
+            there = path.exists()
+        if there and not overwrite:
             raise ConfigError(f"{path}: exists; choose another place, or pass {OVERWRITE}")
+
+
+def make_folder(path: Path) -> None:
+    """Make a folder, and those above it, where it does not exist.
+
+    Raises:
+        ConfigError: there is a file in its place, or in place of a folder above it.
+        StorageError: the folder cannot be made.
+    """
+    with storage_errors(path):
+        found = next(place for place in (path, *path.absolute().parents) if place.exists())
+        if not found.is_dir():
+            raise ConfigError(f"{path}: {found} is a file, where a folder belongs")
+        path.mkdir(parents=True, exist_ok=True)
 
 
 def write_folder(files: Mapping[Path, Content], *, overwrite: bool) -> list[Path]:
     """Write files of a folder, which is made where it does not exist; their paths.
 
     Raises:
-        ConfigError: as :func:`refuse_existing`, or the folder is a file; nothing is written.
-        StorageError: the folder cannot be made, or as :func:`write_atomic`.
+        ConfigError: as :func:`refuse_existing` or :func:`make_folder`; nothing is written.
+        StorageError: as :func:`make_folder` or :func:`write_atomic`.
     """
     refuse_existing(files, overwrite=overwrite)
     for path, data in files.items():
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-        except FileExistsError:
-            raise ConfigError(f"{path.parent}: a file, where a folder belongs") from None
-        except OSError as error:
-            reason = f"the folder cannot be made: {error.strerror}"
-            raise StorageError(f"{path.parent}: {reason}") from error
+        make_folder(path.parent)
         write_atomic(path, data)
     return list(files)
 

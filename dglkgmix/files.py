@@ -18,7 +18,15 @@ from contextlib import suppress
 from pathlib import Path, PurePosixPath
 from typing import BinaryIO
 
-from dglkgmix.atomic import TEMPORARY, Content, replacing, storage_errors, sync, write_atomic
+from dglkgmix.atomic import (
+    TEMPORARY,
+    Content,
+    make_folder,
+    replacing,
+    storage_errors,
+    sync,
+    write_atomic,
+)
 from dglkgmix.errors import OVERWRITE, CheckpointError
 from dglkgmix.paths import path_of
 
@@ -51,16 +59,13 @@ class RunFolder:
             names: files that will be written: a foreign file of such a name is refused now.
 
         Raises:
-            CheckpointError: the folder holds something and ``overwrite`` is not set, is in use, is
-                a file, or a foreign file is in the way.
+            CheckpointError: the folder holds something and ``overwrite`` is not set, is in use, or
+                a foreign file is in the way.
+            ConfigError: a file is in the folder's place, or above it.
             StorageError: the folder cannot be made or written.
         """
         path = path_of(path)
-        found = next(place for place in (path, *path.absolute().parents) if place.exists())
-        if not found.is_dir():
-            raise CheckpointError(f"{path}: {found} is a file, where a folder belongs")
-        with storage_errors(path):
-            path.mkdir(parents=True, exist_ok=True)
+        make_folder(path)
         if not overwrite and not (path / LOCK).exists():
             _check_empty(path)  # Before a lock file is put into a folder of others.
         folder = cls(path, {}, lock_folder(path, "training"))

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from dglkgmix.atomic import storage_errors, write_atomic
+from dglkgmix.atomic import make_folder, write_atomic
 from dglkgmix.errors import CheckpointError
 from dglkgmix.experiments.execute import RUNS, Job
 from dglkgmix.experiments.plan import Plan
@@ -84,8 +84,6 @@ def _write(results: Results, failures: dict[str, str], out: Path) -> dict[str, A
 @contextmanager
 def _locked(out: Path) -> Iterator[None]:
     """The folder, made where it is missing, for this process alone."""
-    if out.exists() and not out.is_dir():
-        raise CheckpointError(f"{out}: a file, where a folder for the experiment belongs")
     if out.is_dir() and not (out / SOURCE).exists():
         foreign = sorted(file.name for file in out.iterdir() if file.name != LOCK)
         if foreign:
@@ -93,8 +91,7 @@ def _locked(out: Path) -> Iterator[None]:
                 f"{out}: not empty (it holds {foreign[0]!r}) and no experiment's folder; "
                 "choose another one"
             )
-    with storage_errors(out):
-        out.mkdir(parents=True, exist_ok=True)
+    make_folder(out)
     descriptor = lock_folder(out, "experiment")
     try:
         yield

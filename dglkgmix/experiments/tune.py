@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from dglkgmix.atomic import write_atomic
+from dglkgmix.atomic import make_folder, write_atomic
 from dglkgmix.config import Config
 from dglkgmix.config.assembly import overridden
 from dglkgmix.config.checks import validate, validate_alone
@@ -178,7 +178,8 @@ def search(
 
     Raises:
         DependencyError: Optuna is not installed.
-        ConfigError: data without the validation triples that the goal asks for.
+        ConfigError: data without the validation triples that the goal asks for, or a file where the
+            folder belongs.
         CheckpointError: the folder is another search's and ``overwrite`` is not set.
         StorageError: the storage cannot be reached.
     """
@@ -190,7 +191,7 @@ def search(
         ) from None
     kg = load_graph(plan.base.data)
     plan.goal.check(kg)
-    plan.out.mkdir(parents=True, exist_ok=True)
+    make_folder(plan.out)
     with _locked(plan.out / ".storage.lock"):
         claim(plan.out, plan.content, overwrite=overwrite)
     study = _study(plan)

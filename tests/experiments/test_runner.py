@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from dglkgmix.errors import CheckpointError
+from dglkgmix.errors import CheckpointError, ConfigError
 from dglkgmix.experiments.execute import load_graph
 from dglkgmix.experiments.grid import parse_experiment
 from dglkgmix.experiments.plan import make_plan
@@ -110,7 +110,7 @@ def test_foreign_folders_and_two_at_once_are_refused(plan, text, tmp_path, done)
     (tmp_path / "thesis.txt").write_text("mine")
     with pytest.raises(CheckpointError, match=r"not empty \(it holds 'thesis.txt'\)"):
         run_experiment(plan, text, tmp_path)
-    with pytest.raises(CheckpointError, match="a file, where a folder"):
+    with pytest.raises(ConfigError, match="a file, where a folder"):
         run_experiment(plan, text, tmp_path / "thesis.txt")
     with (done[0] / ".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
