@@ -122,6 +122,15 @@ def test_validation_ranks_do_not_depend_on_test_triples() -> None:
     assert [list(table["candidates"]) for table in tables] == [[3, 4]] * 2
 
 
+def test_test_ranks_leave_validation_answers_out() -> None:
+    """Of (d, r, ?) b is known from training and d from validation; of (?, r, c) a is known."""
+    train = [("a", "r", "b"), ("d", "r", "b"), ("a", "r", "c")]
+    kg = KnowledgeGraph.from_names(train, [("d", "r", "d")], [("d", "r", "c")])
+    table = rank_split(PopularityScorer(kg), kg, "test")
+    assert list(table["candidates"]) == [2, 3]
+    assert list(table["rank"]) == [1, 1]
+
+
 def test_a_block_of_nothing_is_refused(toy: KnowledgeGraph) -> None:
     with pytest.raises(ConfigError, match="block"):
         rank_split(PopularityScorer(toy), toy, "test", 0)
