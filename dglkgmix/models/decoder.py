@@ -93,10 +93,18 @@ class Decoder(nn.Module, ABC):
     def _query(self, head: Tensor, relation: Tensor) -> Tensor:
         """Queries (B, Dq) of heads (B, De) and relations (B, Dr), row by row."""
 
-    def relation_query(self, head: Tensor, tail: Tensor) -> Tensor:
-        """Queries (B, Dr) of heads and tails (B, De), to be scored against relations (R, Dr).
+    def relation_inputs(self, head: Tensor, tail: Tensor) -> tuple[Tensor, Tensor]:
+        """What :meth:`relation_query` takes of a batch's heads and tails (P, De): they themselves.
 
-        ``relation_query(h, t) @ relations.T`` are the scores of (h, r, t) for each relation, less
+        Whatever reads what other passes change, such as a norm's statistics, belongs here:
+        ``relation_query`` is computed again for the gradient.
+        """
+        return head, tail
+
+    def relation_query(self, head: Tensor, tail: Tensor) -> Tensor:
+        """Queries (B, Dr) of :meth:`relation_inputs`, to be scored against relations (R, Dr).
+
+        ``relation_query(*relation_inputs(h, t)) @ relations.T`` are the scores of (h, r, t) for each relation, less
         what is the same for all relations of a row: softmax over relations does not see that.
         Dropout on the head is as in ``query``; the per-entity bias is left out.
 

@@ -48,8 +48,8 @@ class TuckER(MatrixDecoder):
         query: Tensor = self.output_norm(masked_product(head, matrices, rows, p))
         return self.output_dropout.forward(query)
 
-    def relation_query(self, head: Tensor, tail: Tensor) -> Tensor:
-        """W ×₁ h ×₃ t (B, Dr); see :meth:`Decoder.relation_query`.
+    def relation_inputs(self, head: Tensor, tail: Tensor) -> tuple[Tensor, Tensor]:
+        """Normalised heads and scaled tails (P, De); see :meth:`Decoder.relation_inputs`.
 
         Both norms take their running statistics, as in evaluation: those of a batch hold for the
         relations that it asks about, not for all. The hidden dropouts are left out.
@@ -58,5 +58,8 @@ class TuckER(MatrixDecoder):
         scale = norm.weight * torch.rsqrt(norm.running_var + norm.eps)
         head = self.input_dropout((head - norm.running_mean) * scale + norm.bias)
         norm = self.output_norm
-        tail = tail * (norm.weight * torch.rsqrt(norm.running_var + norm.eps))
+        return head, tail * (norm.weight * torch.rsqrt(norm.running_var + norm.eps))
+
+    def relation_query(self, head: Tensor, tail: Tensor) -> Tensor:
+        """W ×₁ h ×₃ t (B, Dr); see :meth:`Decoder.relation_query`."""
         return outer(head, tail) @ self.core.flatten(1).T

@@ -38,6 +38,7 @@ def relation_prediction(
         scores = scores.to(torch.promote_types(scores.dtype, torch.float32))
         return functional.cross_entropy(scores, relation, reduction="sum")
 
+    heads, tails = decoder.relation_inputs(heads, tails)
     size = max(1, _BLOCK // max(decoder.largest, len(table)))
     parts = list(zip(*(torch.split(x, size) for x in (heads, tails, relations)), strict=True))
     if len(parts) == 1:

@@ -280,7 +280,8 @@ def test_relation_queries_score_every_relation(decoder):
     predictor = model(decoder).eval()
     x, table = predictor.encoder.entity_table, predictor.encoder.relation_table[:R]
     tails = HEADS.roll(1)
-    found = predictor.decoder.relation_query(x[HEADS], x[tails]) @ table.T
+    scorer = predictor.decoder
+    found = scorer.relation_query(*scorer.relation_inputs(x[HEADS], x[tails])) @ table.T
     for b, (head, tail) in enumerate(zip(HEADS, tails, strict=True)):
         expected = torch.stack([PLAIN[decoder](predictor, x[head], r, x[tail]) for r in table])
         shift = (expected - found[b]).mean()

@@ -19,6 +19,7 @@ from dglkgmix.sampling.partners import Partners
 from dglkgmix.sampling.queries import QueryBatches
 from dglkgmix.sampling.seeds import generator
 from dglkgmix.strategies import SyntheticBatch
+from dglkgmix.training import relations
 from dglkgmix.training.batch_loss import batch_loss
 from dglkgmix.training.prepared import prepare
 from tests.kernels import dense
@@ -400,3 +401,16 @@ def test_relation_prediction_is_added_for_positives_of_the_relations_asked(
     expected = terms.loss - 0.3 * own.sum() / divisor
     assert_same_gradients(found, expected, model)
     assert float(found.kg_loss) == float(terms.kg_loss)
+
+
+def test_relations_asked_in_blocks_have_the_gradient_of_one_block(graph, monkeypatch):
+    """Blocks are computed again after the real queries have moved TuckER's statistics."""
+    training = settled_training(relation_prediction=1.0)
+    gradients = []
+    for block in (2**22, 1):
+        monkeypatch.setattr(relations, "_BLOCK", block)
+        model = build(graph, "tucker", hidden_dropout1=0.0, hidden_dropout2=0.0)
+        terms, _, _ = compute(model, graph, training)
+        terms.loss.backward()
+        gradients.append([p.grad for p in model.parameters()])
+    torch.testing.assert_close(gradients[1], gradients[0])
