@@ -32,7 +32,8 @@ if TYPE_CHECKING:
     "--recipe",
     type=NonEmpty(),
     metavar="NAME",
-    help="Start from a recipe; see `dglkgmix recipes`.",
+    help="Start from a recipe, see `dglkgmix recipes`; an option given here changes that option "
+    "alone.",
 )
 @click.option(
     "--config",

@@ -25,6 +25,14 @@ class Sized(Protocol):
         """M, reciprocal triples included."""
 
     @property
+    def num_relations(self) -> int:
+        """R, reciprocal ones not included."""
+
+    @property
+    def valid(self) -> Any:
+        """Its validation triples: their number counts."""
+
+    @property
     def train_index(self) -> Any:
         """Its ``heads``: one entry for each distinct query."""
 
@@ -121,6 +129,9 @@ def _by_stage(config: Config) -> Iterator[str]:
                 f'{table}.relation_prediction {weight}: the scores of model.decoder "{decoder}" '
                 f"are no product with the relation; those of these are: {', '.join(able)}"
             )
+        trained = table == "training" or config.pretrain.enabled is not False
+        if trained and stage_value(config, table, "schedule") == "plateau":
+            yield from _plateau(config, table)
         loss, mass, share = (
             stage_value(config, table, key) for key in ("loss", "smoothing_mass", "label_smoothing")
         )
@@ -132,10 +143,38 @@ def _by_stage(config: Config) -> Iterator[str]:
             )
 
 
+def _plateau(config: Config, table: str) -> Iterator[str]:
+    if stage_value(config, table, "lr_decay") == 1:
+        yield (
+            f'{table}.schedule "plateau" lowers the rate by {table}.lr_decay, which is 1: set it '
+            'below 1, or to "auto"'
+        )
+    waits, ends = (stage_value(config, table, key) for key in ("lr_patience", "patience"))
+    if 0 < ends <= waits:
+        yield (
+            f"{table}.patience {ends} ends the stage before {table}.lr_patience {waits} lowers the "
+            "rate: set it higher, or to 0"
+        )
+
+
 def _against(config: Settled, kg: Sized) -> Iterator[str]:
     tables = ["training", "pretrain"] if config.pretrain.enabled else ["training"]
     for table in tables:
         section = getattr(config, table)
+        if section.schedule == "plateau" and len(kg.valid) == 0:
+            yield (
+                f'{table}.schedule "plateau" needs validation triples, and the graph has none: '
+                "take another schedule"
+            )
+        if (
+            section.relation_prediction
+            and section.predicted_relations == "original"
+            and kg.num_relations == 1
+        ):
+            yield (
+                f"{table}.relation_prediction asks which relation it is, and the graph has only "
+                f'one: leave it out, or set {table}.predicted_relations to "all"'
+            )
         if section.regime == "1-k" and kg.num_entities == 1:
             yield (
                 f'{table}.regime "1-k" draws negatives, and the graph has a single entity: '

@@ -238,13 +238,14 @@ class TrainingConfig(Generic[Open]):
         "auto",
         "Learning rate.",
         flag="lr",
-        auto=f"Adam: 0.003 below 25,000 training triples, else 0.001; Adagrad: 0.01, {_BASE}: 0.1",
+        auto=f"Adam: 0.003 below 25,000 training triples and for TransE, else 0.001; Adagrad: "
+        f"0.01, {_BASE}: 0.1",
         bounds=ABOVE_0,
     )
     schedule: Schedule = option(
         "exponential",
         "exponential: times lr_decay each epoch; plateau: after lr_patience validations without a "
-        "new best; cosine: down to 0.",
+        "new best; cosine: down to 0 in the last of all epochs.",
     )
     lr_decay: float | Open = option(
         "auto",

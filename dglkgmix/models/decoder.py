@@ -104,8 +104,9 @@ class Decoder(nn.Module, ABC):
     def relation_query(self, head: Tensor, tail: Tensor) -> Tensor:
         """Queries (B, Dr) of :meth:`relation_inputs`, to be scored against relations (R, Dr).
 
-        ``relation_query(*relation_inputs(h, t)) @ relations.T`` are the scores of (h, r, t) for each relation, less
-        what is the same for all relations of a row: softmax over relations does not see that.
+        ``relation_query(*relation_inputs(h, t)) @ relations.T`` are the scores of (h, r, t) for
+        each relation, less what is the same for all relations of a row: softmax over relations
+        does not see that.
         Dropout on the head is as in ``query``; the per-entity bias is left out.
 
         Raises:

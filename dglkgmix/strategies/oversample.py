@@ -54,7 +54,11 @@ class Oversample(Strategy):
         return int((self.config.threshold - self._degrees).sum())
 
     def positive_weights(self, edges: Tensor) -> Tensor | None:
-        """1-N: how often each triple counts. 1-K repeats triples instead."""
+        """1-N: how often each triple counts.
+
+        1-K repeats triples instead: there penalties and relation prediction count the extra ones,
+        too.
+        """
         return self._counts[edges] if self.training.regime == "1-n" else None
 
     def coverage(self) -> dict[str, int]:

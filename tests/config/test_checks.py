@@ -16,7 +16,11 @@ from dglkgmix.models.distmult import DistMult
 from dglkgmix.training.defaults import resolve
 
 GRAPH = SimpleNamespace(
-    num_entities=10, num_edges=40, train_index=SimpleNamespace(heads=torch.arange(25))
+    num_entities=10,
+    num_relations=1,
+    num_edges=40,
+    valid=[],
+    train_index=SimpleNamespace(heads=torch.arange(25)),
 )
 SETTLED = [
     "training.batch_size=8",
@@ -136,6 +140,18 @@ def test_absurd_values_are_refused_by_name(override: str, message: str) -> None:
             ["model.decoder=conve", "pretrain.loss=ce", "training.smoothing_mass=1"],
             'pretrain.loss "ce" spreads ε itself',
         ),
+        (
+            ["training.schedule=plateau", "training.lr_decay=1"],
+            "training.schedule .* by training.lr_decay, which is 1",
+        ),
+        (
+            ["training.schedule=plateau", "pretrain.lr_decay=1", "pretrain.enabled=true"],
+            "pretrain.schedule .* by pretrain.lr_decay, which is 1",
+        ),
+        (
+            ["training.schedule=plateau", "training.patience=3"],
+            "training.patience 3 ends the stage before training.lr_patience 3",
+        ),
     ],
 )
 def test_options_that_do_not_go_together_are_refused(overrides: list[str], message: str) -> None:
@@ -154,6 +170,9 @@ def test_options_that_do_not_go_together_are_refused(overrides: list[str], messa
         ["training.loss=ce", "training.smoothing_mass=0.1", "training.label_smoothing=0.1"],
         ["training.loss=ce", "training.smoothing_mass=1", "training.label_smoothing=0"],
         ["strategy.threshold=0"],
+        ["training.schedule=plateau", "training.patience=4"],
+        ["training.schedule=plateau", "training.patience=0"],
+        ["training.schedule=plateau", "pretrain.lr_decay=1", "pretrain.enabled=false"],
     ],
 )
 def test_sound_combinations_pass(overrides: list[str]) -> None:
@@ -165,6 +184,8 @@ def test_sound_combinations_pass(overrides: list[str]) -> None:
     [
         ("training.batch_size=26", "training.batch_size 26 exceeds the graph's 25 .*queries"),
         ("training.smoothing_mass=1.5", "smoothing_mass 1.5 over 10 entities exceeds"),
+        ("training.schedule=plateau", "needs validation triples"),
+        ("training.relation_prediction=1", "only one: leave it out, or set .* to .all."),
     ],
 )
 def test_what_a_graph_is_too_small_for_is_refused(override: str, message: str) -> None:
