@@ -37,10 +37,12 @@ def experiment(file: str, out: Path | None, jobs: int, **options: Any) -> None:
     \b
       paper-main, paper-ablation, paper-parameters, paper-calibration,
       paper-distances, precision, evidence-world-default, evidence-codex-s-complex,
-      evidence-codex-m-complex, evidence-fb15k-237-complex, evidence-codex-s-encoder,
-      evidence-codex-s-conve-draws, evidence-codex-s-tucker-draws, evidence-world,
-      evidence-codex-s-conve, evidence-codex-s-tucker, evidence-codex-s-rgcn,
-      evidence-codex-s-parameters, evidence-fb15k-237-conve, evidence-fb15k-237-conve-long
+      evidence-codex-m-complex, evidence-codex-m-strategies, evidence-fb15k-237-complex,
+      evidence-nell-995-complex, evidence-wn18rr-complex, evidence-codex-s-distmult,
+      evidence-codex-s-encoder, evidence-codex-s-conve-draws,
+      evidence-codex-s-tucker-draws, evidence-world, evidence-codex-s-conve,
+      evidence-codex-s-tucker, evidence-codex-s-rgcn, evidence-codex-s-parameters,
+      evidence-fb15k-237-conve, evidence-fb15k-237-conve-long
 
     After an interrupt, the same command resumes. results.md, results.csv and results.json are
     written after each cell. A cell that fails is reported, the others run, and the exit status is

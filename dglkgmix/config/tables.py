@@ -141,7 +141,7 @@ class ModelConfig(Chooser, Generic[Open]):
     # The authors of ComplEx-N3 take 1e-3.
     init_scale: float | Auto = option(
         "auto",
-        "Tables start as normal numbers times this.",
+        "Tables start as normal numbers times this; vectors of another run stay as they are.",
         auto="the decoder's own start",
         bounds=ABOVE_0,
     )
