@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from dglkgmix.atomic import make_folder
 from dglkgmix.cli import common
 from dglkgmix.cli.columns import aligned
 from dglkgmix.cli.outputs import IN, OUT_FILE, OUT_FOLDER, check_new, overwrite_option
@@ -96,6 +95,7 @@ def detect_errors(
 
 
 def _judged(run: Run, folds: int, runs: Path | None, *, quiet: bool) -> Suspects:
+    from dglkgmix.atomic import make_folder
     from dglkgmix.prediction.error_detection import detect_errors as detect
     from dglkgmix.training.progress import make_progress
 

@@ -66,7 +66,8 @@ def export_vectors(
 
     Raises:
         NumericError: a number that is not finite; the message names the entity or relation.
-        ConfigError: an unknown format, or a file exists and ``overwrite`` is not set.
+        ConfigError: an unknown format, a file exists and ``overwrite`` is not set, or one is in the
+            way.
         DataError: a name that TSV cannot hold, for the projector.
         StorageError: the folder cannot be written.
     """

@@ -10,6 +10,7 @@ from dglkgmix.cli.train import _resuming
 from dglkgmix.config import Config, classes
 from dglkgmix.config.toml import loads
 from dglkgmix.models.decoder import Decoder
+from dglkgmix.models.transe import TransE
 from dglkgmix.runs.results import Result as Outcome
 from dglkgmix.runs.run import Run
 from dglkgmix.training.defaults import learning_rate
@@ -334,7 +335,9 @@ def test_the_help_tells_the_learning_rates_that_are_taken(run):
     text = " ".join(run("--help")[1].split())
     rates = (("adam", 2 * 25_000 - 2), ("adam", 2 * 25_000), ("adagrad", 1))
     small, large, adagrad = (learning_rate(*rate, Decoder) for rate in rates)
-    assert f"Adam: {small} below 25,000 training triples, else {large}; Adagrad: {adagrad}" in text
+    rule = f"Adam: {small} below 25,000 training triples and for TransE, else {large}"
+    assert f"{rule}; Adagrad: {adagrad}" in text
+    assert learning_rate("adam", 2 * 25_000, TransE) == small
 
 
 def test_the_command_that_goes_on_trusts_classes_that_were_named(monkeypatch):

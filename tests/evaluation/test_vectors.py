@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 import torch
 
-from dglkgmix.errors import ConfigError, DataError, NumericError, StorageError
+from dglkgmix.errors import ConfigError, DataError, NumericError
 from dglkgmix.evaluation.vectors import FORMATS, export_vectors
 from dglkgmix.kg.graph import KnowledgeGraph
 from tests.evaluation.stand_ins import model
@@ -136,7 +136,7 @@ def test_formats_and_folders_that_cannot_be(toy, tmp_path):
     with pytest.raises(ConfigError, match="'pickle'"):
         export_vectors(model(toy), toy, tmp_path, "pickle")
     (tmp_path / "file").write_text("")
-    with pytest.raises(StorageError, match="cannot be made"):
+    with pytest.raises(ConfigError, match="file is a file, where a folder belongs"):
         export_vectors(model(toy), toy, tmp_path / "file" / "inner")
 
 
