@@ -191,7 +191,6 @@ def search(
         ) from None
     kg = load_graph(plan.base.data)
     plan.goal.check(kg)
-    make_folder(plan.out)
     with _locked(plan.out / ".storage.lock"):
         claim(plan.out, plan.content, overwrite=overwrite)
     study = _study(plan)
@@ -356,7 +355,7 @@ def _write_best(plan: Search, best: Any) -> None:
 @contextmanager
 def _locked(path: Path) -> Iterator[None]:
     """Only one process of this machine at a time goes on; others wait."""
-    path.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(path.parent)
     with path.open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield

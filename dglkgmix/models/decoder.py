@@ -106,8 +106,7 @@ class Decoder(nn.Module, ABC):
 
         ``relation_query(*relation_inputs(h, t)) @ relations.T`` are the scores of (h, r, t) for
         each relation, less what is the same for all relations of a row: softmax over relations
-        does not see that.
-        Dropout on the head is as in ``query``; the per-entity bias is left out.
+        does not see that. Dropout on the head is as in ``query``; the per-entity bias is left out.
 
         Raises:
             ConfigError: scores of this decoder are no product with the relation.
