@@ -1,8 +1,16 @@
 """Freed memory is kept, and few kinds of products are."""
 
+import os
 import sys
+from unittest import mock
 
 import pytest
+
+from dglkgmix import Config, train
+from dglkgmix.allocator import keep_few_products
+from dglkgmix.config import ModelConfig, RuntimeConfig, TrainingConfig
+
+SMALL = {"model": ModelConfig(entity_dim=8), "training": TrainingConfig(epochs=1)}
 
 PROGRAM = """
 import resource, sys
@@ -29,30 +37,24 @@ def test_buffers_are_used_again(run_python):
     assert kept < plain / 5
 
 
-TRAINING = """
-import os, sys
-from dglkgmix import Config, load, train
-from dglkgmix.config import ModelConfig, RuntimeConfig, TrainingConfig
-
-config = Config(
-    model=ModelConfig(entity_dim=8),
-    training=TrainingConfig(epochs=1, batch_size=2000, validate_every=1),
-    runtime=RuntimeConfig(precision=sys.argv[2]),
-)
-train(load("world"), config, sys.argv[1])
-names = ("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "LRU_CACHE_CAPACITY")
-print(*(os.environ.get(name) for name in names))
-"""
-
-
-@pytest.mark.parametrize(
-    ("precision", "given", "found"),
-    [("bf16", None, "32 32"), ("bf16", 5, "32 5"), ("fp32", None, "None None")],
-)
-def test_a_training_in_bf16_keeps_few_kinds_of_products(
-    tmp_path, run_python, precision, given, found
-):
+@pytest.mark.parametrize(("given", "found"), [(None, ["32", "32"]), ("5", ["32", "5"])])
+def test_few_kinds_of_products_are_kept(monkeypatch, given, found):
     """Unless the user's own variables say how many."""
-    names = {"ONEDNN_PRIMITIVE_CACHE_CAPACITY": None, "LRU_CACHE_CAPACITY": given}
-    done = run_python(TRAINING, tmp_path / "run", precision, **names)
-    assert done.stdout.splitlines()[-1:] == [found], done.stderr
+    names = ("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "LRU_CACHE_CAPACITY")
+    for name in names:  # Set first, so that what is set here goes away again.
+        monkeypatch.setenv(name, "")
+        monkeypatch.delenv(name)
+    if given:
+        monkeypatch.setenv("LRU_CACHE_CAPACITY", given)
+    keep_few_products()
+    assert [os.environ[name] for name in names] == found
+
+
+@pytest.mark.parametrize(("precision", "calls"), [("bf16", 1), ("fp32", 0)])
+def test_a_training_in_bf16_keeps_few_kinds_of_products(
+    tmp_path, toy, monkeypatch, precision, calls
+):
+    asked = mock.Mock()
+    monkeypatch.setattr("dglkgmix.training.stage_loop.keep_few_products", asked)
+    train(toy, Config(runtime=RuntimeConfig(precision=precision), **SMALL), tmp_path / "run")
+    assert asked.call_count == calls

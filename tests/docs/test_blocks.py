@@ -1,7 +1,7 @@
 """Every block of every page runs; see ``blocks.py`` for marks and ``runner.py`` for comparisons.
 
-The tour is run first. All other pages find its runs in ``runs/`` and, by the names that
-`dglkgmix demo` gives them, in ``dglkgmix-demo/``.
+The tour is run before all pages that name its runs. They find them in ``runs/`` and, by the names
+that `dglkgmix demo` gives them, in ``dglkgmix-demo/``.
 """
 
 import fcntl
@@ -49,26 +49,32 @@ def toured(tmp_path_factory, testrun_uid):
     return tour
 
 
-def run_page(page, folder, *, quick, data=None):
+def chosen(page, quick):
+    left_out = {"long"} if quick else set()
+    if not (ROOT.parent / "shared" / "data").is_dir():
+        left_out.add("data")
+    return [block for block in runnable(page) if not left_out & block.marks]
+
+
+def run_page(page, folder, *, quick):
     runner, before = Runner(quick=quick), Path.cwd()
     os.chdir(folder)
     try:
-        for block in runnable(page):
-            if (quick and "long" in block.marks) or ("data" in block.marks and data is None):
-                continue
+        for block in chosen(page, quick):
             runner.run(block)
     finally:
         os.chdir(before)
 
 
 def run_after_tour(page, tmp_path, toured, *, quick):
-    tour = toured(quick)
-    if page == TOUR:
-        return
-    for place in ("runs", "dglkgmix-demo"):
-        shutil.copytree(tour / "runs", tmp_path / place)
-    data = ROOT.parent / "shared" / "data"
-    run_page(page, tmp_path, quick=quick, data=data if data.is_dir() else None)
+    places = ("runs", "dglkgmix-demo")
+    named = any(f"{place}/" in block.text for block in chosen(page, quick) for place in places)
+    if page == TOUR or named:
+        tour = toured(quick)
+        for place in places:
+            shutil.copytree(tour / "runs", tmp_path / place)
+    if page != TOUR:
+        run_page(page, tmp_path, quick=quick)
 
 
 @pytest.fixture(autouse=True)
