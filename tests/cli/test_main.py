@@ -224,9 +224,15 @@ class TestStreams:
         assert done.stdout == ("" if ">&-" in closed.split() else "1\n3\n")
         assert done.stderr == ("" if "2>&-" in closed else "2\n4\n")
 
-    @pytest.mark.parametrize("closed", [">&-", "2>&-"])
-    @pytest.mark.parametrize("command", ["data list", "train toy --epochs 1 --out run"])
-    def test_commands_with_a_closed_stream(self, command, closed, toy_folder):
+    @pytest.mark.parametrize(
+        ("command", "closed"),
+        [
+            ("data list", ">&-"),
+            ("data list", "2>&-"),
+            ("train toy --epochs 1 --out run", ">&- 2>&-"),
+        ],
+    )
+    def test_commands_with_closed_streams(self, command, closed, toy_folder):
         line = f"exec {sys.executable} -m dglkgmix {command} {closed}"
         done = subprocess.run(line, shell=True, cwd=toy_folder.parent, capture_output=True)
         assert done.returncode == 0
