@@ -40,7 +40,8 @@ def use_free_cores(load: Path = Path("/proc/loadavg")) -> None:
     os.environ[_THREADS] = str(threads)
     click.echo(
         f"{busy} threads of other processes run on {os.cpu_count()} cores: {threads} thread"
-        f"{'s' * (threads > 1)} here; {_THREADS}={cores} uses {cores}",
+        f"{'s' * (threads > 1)} here, or as many as runtime.threads says; {_THREADS}={cores} uses "
+        f"{cores}",
         err=True,
     )
 
