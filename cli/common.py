@@ -147,11 +147,12 @@ def warn(text: str) -> None:
     click.echo(f"Warning: {printable(text)}", err=True)
 
 
-def warn_of_mirrors(kg: KnowledgeGraph) -> None:
-    """Says on stderr how many triples of valid and test have their mirror in train, if any."""
+def warn_of_splits(kg: KnowledgeGraph) -> None:
+    """Says on stderr what makes figures on valid and test too good, or empty."""
     from dglkgmix.kg.mirrors import mirror_warnings
+    from dglkgmix.kg.statistics import unseen_warnings
 
-    for warning in mirror_warnings(kg):
+    for warning in [*mirror_warnings(kg), *unseen_warnings(kg)]:
         warn(warning)
 
 

@@ -124,6 +124,6 @@ def _cells(part: Mapping[str, Any]) -> list[str]:
         f"{part['queries']:,}",
         *means,
         number(part["difference"], "{:+.4f}"),
-        f"{part['ci_low']:+.4f} … {part['ci_high']:+.4f}",
+        EMPTY if part["ci_low"] is None else f"{part['ci_low']:+.4f} … {part['ci_high']:+.4f}",
         "< 0.0001" if small else number(part["p_value"]),
     ]

@@ -83,7 +83,7 @@ def evaluate(run: Path | None, *, as_json: bool, **options: Any) -> None:
     out, overwrite = options["write_ranks"], options["overwrite"]
     check_new(out, "--write-ranks", overwrite=overwrite, endings=(".parquet",))
     subject = find_subject(run, options)
-    common.warn_of_mirrors(subject.kg)
+    common.warn_of_splits(subject.kg)
     calibration = subject.calibration(bins, options["false_triples"], options["fit_false_triples"])
     answers = subject.answers()
     shortlist = None if answers is None else answers.account(bins)

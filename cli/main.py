@@ -7,6 +7,7 @@ import gc
 import importlib
 import io
 import os
+import signal
 import sys
 import traceback
 from collections.abc import Sequence
@@ -110,7 +111,10 @@ def main(args: Sequence[str] | None = None) -> int:
         if settings.get("debug") and not isinstance(error, click.ClickException | SystemExit):
             trace = "".join(traceback.format_exception(error))
             click.echo(_shown(trace), err=True, nl=False)
-        return _report(error)
+        status = _report(error)
+        if status == INTERRUPTED and args is None:
+            signal.signal(signal.SIGINT, signal.SIG_IGN)  # A second Ctrl-C meets Python's own end.
+        return status
     return status if isinstance(status, int) else 0
 
 

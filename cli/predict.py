@@ -33,7 +33,9 @@ EXPLAINED = 3
 @click.option("--head", metavar="NAME", help="The triple's head.")
 @click.option("--relation", metavar="NAME", help="The triple's relation.")
 @click.option("--tail", metavar="NAME", help="The triple's tail.")
-@click.option("--all", "every", is_flag=True, help="The best new facts of every relation.")
+@click.option(
+    "--all", "every", is_flag=True, help="The best new facts of every relation. Needs --out."
+)
 @click.option(
     "--top",
     type=click.IntRange(min=1),

@@ -146,7 +146,7 @@ def _start(options: dict[str, Any], group: Processes) -> Result:
     with group.main_first():  # A data set is fetched once.
         kg = _read(config)
     if group.main:
-        common.warn_of_mirrors(kg)
+        common.warn_of_splits(kg)
         common.warn_of_alike(kg, config.data.source)
     told = _told(options, group)
     return launch.train(kg, config, options["out"], overwrite=options["overwrite"], **told)

@@ -99,7 +99,7 @@ def make_folder(path: Path) -> None:
     with storage_errors(path):
         found = next(place for place in (path, *path.absolute().parents) if place.exists())
         if not found.is_dir():
-            raise ConfigError(f"{path}: {found} is a file, where a folder belongs")
+            raise ConfigError(f"{found}: a file, where a folder belongs; choose another path")
         path.mkdir(parents=True, exist_ok=True)
 
 

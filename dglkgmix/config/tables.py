@@ -78,7 +78,7 @@ class DataConfig:
         flag="delimiter",
         auto="by file name",
     )
-    format: str = option("auto", "How the file is written.", flag="format", auto="by file name")
+    format: str = option("auto", "How SOURCE is written.", flag="format", auto="by file name")
     strip: bool = option(False, "Remove white space around every name.", flag="strip")
     normalize: Literal["none", "nfc", "nfkc"] = option(
         "none",

@@ -43,7 +43,7 @@ def compare(
         ``overall.<metric>`` and ``bins.<name>.<metric>`` for the tested metrics, each with a, b,
         difference (b − a), ci_low, ci_high (of the difference, 95 %), p_value, queries, triples,
         and a_sd and b_sd over seeds (None for one). p-values of bins are Holm-corrected over the
-        bins. None for what an empty bin cannot tell.
+        bins. None for what an empty bin cannot tell, and a single triple: no interval, no p-value.
 
     Raises:
         DataError: the tables come from different data.
@@ -75,15 +75,18 @@ def _test(
         return {name: dict.fromkeys(empty) | {"queries": 0, "triples": 0} for name in names}
     first, counts = _unit_sums(a.mean(0), unit, mask)
     second, _ = _unit_sums(b.mean(0), unit, mask)
-    intervals = bootstrap(second - first, counts, seed)
+    one = len(counts) < 2
+    intervals = (
+        [[None, None]] * len(names) if one else bootstrap(second - first, counts, seed).tolist()
+    )
     own_a, own_b = a[:, :, mask].mean(2), b[:, :, mask].mean(2)
     return {
         name: {
             "a": float(own_a[:, i].mean()),
             "b": float(own_b[:, i].mean()),
             "difference": float((second[i] - first[i]).sum() / counts.sum()),
-            "ci_low": float(intervals[i, 0]),
-            "ci_high": float(intervals[i, 1]),
+            "ci_low": intervals[i][0],
+            "ci_high": intervals[i][1],
             "p_value": paired_t_test(first[i] / counts, second[i] / counts),
             "queries": queries,
             "triples": len(counts),
@@ -102,7 +105,7 @@ def tested() -> list[str]:
 def mrr_intervals(
     tables: Sequence[RankTable], bins: DegreeBins, *, seed: int = 0
 ) -> dict[str, tuple[float, float] | None]:
-    """Bootstrap interval (95 %) of one setting's MRR, ``overall`` and by bin; None where empty."""
+    """Bootstrap interval (95 %) of one MRR, overall and by bin; None for fewer than two triples."""
     aligned = align(tables)
     values = np.mean([1 / table["rank"] for table in aligned], axis=0)
     unit, groups = triples(aligned[0]), bin_of(aligned[0], bins)
@@ -111,7 +114,7 @@ def mrr_intervals(
     found: dict[str, tuple[float, float] | None] = {}
     for name, mask in masks.items():
         sums, counts = _unit_sums(values[None], unit, mask)
-        found[name] = tuple(bootstrap(sums, counts, seed)[0]) if len(counts) else None
+        found[name] = tuple(bootstrap(sums, counts, seed)[0]) if len(counts) > 1 else None
     return found
 
 

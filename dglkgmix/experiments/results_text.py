@@ -225,8 +225,11 @@ def _test(found: Row) -> str:
     if found["difference"] is None:
         return "–"
     p = found["p_value"]
-    p_value = "" if p is None else ", p < 0.001" if p < 0.001 else f", p = {p:.3f}"
-    return f"{found['difference']:+.4f} [{found['ci_low']:+.4f}, {found['ci_high']:+.4f}]{p_value}"
+    if p is None:  # Of a single triple: no interval either.
+        return f"{found['difference']:+.4f}"
+    p_value = "p < 0.001" if p < 0.001 else f"p = {p:.3f}"
+    interval = f"[{found['ci_low']:+.4f}, {found['ci_high']:+.4f}]"
+    return f"{found['difference']:+.4f} {interval}, {p_value}"
 
 
 def _escape(text: str) -> str:

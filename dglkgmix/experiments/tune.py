@@ -225,7 +225,7 @@ def claim(out: Path, content: Mapping[str, str], *, overwrite: bool = False) -> 
 
     Raises:
         CheckpointError: the folder is another search's, or its best recipe of no known search, and
-            ``overwrite`` is not set.
+            ``overwrite`` is not set; or it holds something, and nothing of a search.
     """
     path = out / RECORD
     advice = (
@@ -249,6 +249,12 @@ def claim(out: Path, content: Mapping[str, str], *, overwrite: bool = False) -> 
             raise CheckpointError(f"{out}: holds another search: {shown}. {advice}")
     elif (out / BEST).exists() and not overwrite:
         raise CheckpointError(f"{out / BEST}: exists, and of no known search. {advice}")
+    elif not path.exists() and not (out / BEST).exists():
+        foreign = sorted(file.name for file in out.iterdir() if not file.name.startswith("."))
+        if foreign:
+            raise CheckpointError(
+                f"{out}: not empty (it holds {foreign[0]!r}) and no search's folder; choose another"
+            )
     write_atomic(path, json.dumps(dict(content), indent=1, ensure_ascii=False).encode())
 
 

@@ -41,11 +41,12 @@ def load(
     latter. A folder has a file for train and may have one for valid (or validation, val, dev) and
     one for test, each in any format. One file is split by ``split``, ``split_seed`` and
     ``split_mirrors``, see :func:`dglkgmix.kg.splits.split_table`. A folder, and a DGL binary that
-    ``data convert`` wrote, keep their splits; if a split is asked for, a warning says that it is
-    not used. ``progress`` is called during downloads, see :func:`dglkgmix.kg.catalog.fetch`.
+    ``data convert`` wrote, keep their splits. ``progress`` is called during downloads, see
+    :func:`dglkgmix.kg.catalog.fetch`.
 
     Raises:
-        ConfigError: ``options`` for a name of the catalog, whose files need none.
+        ConfigError: ``options`` for a name of the catalog, whose files need none, or a split of
+            what has its own.
         UnknownNameError: neither a path nor a name of the catalog.
         DataError: a folder without train, two files for one split, or a file or folder with a
             split's name that cannot be read.
@@ -72,8 +73,9 @@ def load(
     binary = path.suffix.lower() in DGL_ENDINGS and options.format is None
     if path.is_dir() or binary:
         if (tuple(split), split_seed, split_mirrors) != (DEFAULT_FRACTIONS, 0, "together"):
-            _log.warning(
-                "%s has its own train, valid and test: how one file is split is not used", source
+            raise ConfigError(
+                f"{source}: a file for each split: split, split_seed and split_mirrors, which are "
+                "for one file, have no effect on it: leave them out"
             )
         if path.is_dir():
             return load_folder(path, options)
@@ -91,7 +93,7 @@ def load_folder(folder: Path, options: ReadOptions) -> KnowledgeGraph:
     """The graph of a folder with a file for each split; valid and test may be absent."""
     files = {name: find_split(folder, name) for name in SPLITS}
     if files["train"] is None:
-        raise DataError(f"{folder}: no file for train (as train.txt, train.csv, train.parquet)")
+        raise DataError(f"{folder}: no file for train (as train.txt, train.tsv, train.parquet)")
     tables = {
         name: TripleTable.empty() if file is None else read_triples(file, options=options)
         for name, file in files.items()
@@ -121,7 +123,7 @@ def find_split(folder: Path, split: str) -> Path | None:
     named = (p.name for p in folder.iterdir() if p.name.lower().split(".")[0] in _STEMS[split])
     if unread := ", ".join(sorted(named)):
         raise DataError(
-            f"{folder}: no file for {split} (as {split}.txt, {split}.csv, {split}.parquet); "
+            f"{folder}: no file for {split} (as {split}.txt, {split}.tsv, {split}.parquet); "
             f"{unread} cannot be read as it is: unpack, rename or remove it"
         )
     return None

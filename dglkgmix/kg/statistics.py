@@ -68,6 +68,26 @@ def summarise(kg: Graph) -> dict[str, int]:
     }
 
 
+def unseen_warnings(kg: Graph) -> list[str]:
+    """A warning for each of valid and test of whose triples most have a name that is not in train.
+
+    As a rule, names are written otherwise there.
+    """
+    entities = _used(kg.train[:, [0, 2]], kg.num_entities)
+    relations = _used(kg.train[:, 1], kg.num_relations)
+    found = []
+    for split, rows in (("valid", kg.valid), ("test", kg.test)):
+        known = entities[rows[:, 0]] & relations[rows[:, 1]] & entities[rows[:, 2]]
+        count = int((~known).sum())
+        if 2 * count > len(rows):
+            found.append(
+                f"{count:,} of {len(rows):,} {split} triples have an entity or relation that no "
+                "training triple has: figures tell nothing of those; are names written alike in "
+                "all files?"
+            )
+    return found
+
+
 def functional(kg: Graph, share: float = SHARE) -> Tensor:
     """(2R,) bool: relations with ``HEADS`` or more in training, a ``share`` of them with one tail.
 

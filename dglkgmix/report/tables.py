@@ -278,8 +278,10 @@ def _test_cell(found: Mapping[str, Any]) -> Cell:
     if found["difference"] is None:
         return Cell(DASH)
     sure = found["p_value"] is not None and found["p_value"] < 0.05
-    pair = f"{signed(found['ci_low'])} to {signed(found['ci_high'])}"
-    small = "\n".join(part for part in (pair, p_value(found["p_value"])) if part)
+    small = ""
+    if found["ci_low"] is not None:
+        pair = f"{signed(found['ci_low'])} to {signed(found['ci_high'])}"
+        small = f"{pair}\n{p_value(found['p_value'])}"
     kinds = ("number", "best") if sure else ("number",)
     return Cell(signed(found["difference"]), kinds, small=small)
 

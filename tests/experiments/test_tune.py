@@ -357,6 +357,15 @@ def test_a_result_of_nobody_knows_what_is_not_replaced(tmp_path):
     assert not (tmp_path / RECORD).exists()
 
 
+def test_a_folder_of_something_else_is_not_taken(tmp_path):
+    (tmp_path / "train.tsv").touch()
+    (tmp_path / ".storage.lock").touch()
+    for overwrite in (False, True):
+        with pytest.raises(CheckpointError, match=r"not empty \(it holds 'train.tsv'\)"):
+            claim(tmp_path, {}, overwrite=overwrite)
+    assert not (tmp_path / RECORD).exists()
+
+
 WORLD = """
 [settings]
 model.decoder = "distmult"

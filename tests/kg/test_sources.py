@@ -6,7 +6,6 @@ import re
 from pathlib import Path
 
 import pytest
-import torch
 
 from dglkgmix.errors import ConfigError, DataError, UnknownNameError
 from dglkgmix.kg import sources
@@ -99,14 +98,12 @@ def test_one_file_is_split(tmp_path):
     assert [len(again.split(name)) for name in ("train", "valid", "test")] == [21, 7, 7]
 
 
-def test_a_folder_keeps_its_splits_and_says_so(toy_folder, caplog):
-    with caplog.at_level(logging.WARNING, sources.__name__):
-        kept = load(toy_folder)
-        assert caplog.text == ""
-        for split in ({"split": (0.6, 0.2, 0.2)}, {"split_seed": 1}, {"split_mirrors": "apart"}):
-            caplog.clear()
-            assert torch.equal(load(toy_folder, **split).train, kept.train)
-            assert "toy has its own train, valid and test" in caplog.text
+@pytest.mark.parametrize(
+    "split", [{"split": (0.6, 0.2, 0.2)}, {"split_seed": 1}, {"split_mirrors": "apart"}]
+)
+def test_a_folder_is_not_split(toy_folder, split):
+    with pytest.raises(ConfigError, match=r"toy: a file for each split: .* no effect on it"):
+        load(toy_folder, **split)
 
 
 def test_reading_options_apply(tmp_path):

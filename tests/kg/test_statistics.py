@@ -1,7 +1,7 @@
 import pytest
 
 from dglkgmix.kg.graph import KnowledgeGraph
-from dglkgmix.kg.statistics import functional
+from dglkgmix.kg.statistics import functional, unseen_warnings
 
 
 def test_everything_is_counted():
@@ -78,3 +78,14 @@ def test_another_share():
 def test_an_inverse_functional_relation_and_copies_of_a_triple():
     rows = [(50, 0, i) for i in range(20)] * 2
     assert functional(KnowledgeGraph.from_arrays(rows, entities=51)).tolist() == [False, True]
+
+
+def test_most_triples_of_a_split_with_unseen_names_are_told():
+    """Two of three in valid, by a relation and a tail; half of those in test is not most."""
+    kg = KnowledgeGraph.from_names(
+        train=[("a", "r", "b"), ("b", "r", "c")],
+        valid=[("a", "s", "b"), ("a", "r", "C"), ("a", "r", "c")],
+        test=[("A", "r", "b"), ("c", "r", "a")],
+    )
+    (warning,) = unseen_warnings(kg)
+    assert warning.startswith("2 of 3 valid triples have an entity or relation that no training")
