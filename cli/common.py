@@ -6,7 +6,8 @@ import json
 import shlex
 import sys
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -140,6 +141,16 @@ def open_run(path: Path, candidates: str | None = None, types: Path | None = Non
     if not run.finished:
         warn(run.warning)
     return run if candidates is None and types is None else run.among(candidates, types)
+
+
+@contextmanager
+def resumed_by_the_same_command() -> Iterator[None]:
+    """An interrupt is told, and ends the process with status 130."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        click.echo("Interrupted. Progress saved. The same command resumes.", err=True)
+        sys.exit(130)
 
 
 def warn(text: str) -> None:

@@ -111,10 +111,14 @@ def _judged(run: Run, folds: int, runs: Path | None, *, quiet: bool) -> Suspects
             f"the model judges the {count:,} facts that it was trained on and has memorised, "
             "errors as well: --folds 5 finds far more of them"
         )
-    with tempfile.TemporaryDirectory(prefix="dglkgmix-") as folder:
-        if runs is not None:
-            make_folder(runs)
-        found = detect(run, runs or Path(folder), folds, make_progress(quiet=quiet))
+    progress = make_progress(quiet=quiet)
+    if runs is None:
+        with tempfile.TemporaryDirectory(prefix="dglkgmix-") as folder:
+            found = detect(run, Path(folder), folds, progress)
+    else:
+        make_folder(runs)
+        with common.resumed_by_the_same_command():
+            found = detect(run, runs, folds, progress)
     if found.not_judged:
         click.echo(
             f"{found.not_judged:,} training facts are not judged: an entity or the relation is in "

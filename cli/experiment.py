@@ -10,7 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dglkgmix.cli.common import emit_json, json_option, printable, quiet_option
+from dglkgmix.cli.common import (
+    emit_json,
+    json_option,
+    printable,
+    quiet_option,
+    resumed_by_the_same_command,
+)
 from dglkgmix.cli.outputs import OUT_FOLDER
 from dglkgmix.cli.threads import use_free_cores
 from dglkgmix.errors import ConfigError
@@ -85,11 +91,8 @@ def experiment(file: str, out: Path | None, jobs: int, **options: Any) -> None:
     if options["dry_run"] or out is None:
         _dry_run(plan, jobs, as_json=as_json, say=say)
         return
-    try:
+    with resumed_by_the_same_command():
         found = run_experiment(plan, text, out, jobs=jobs, quiet=quiet, say=say)
-    except KeyboardInterrupt:
-        click.echo("Interrupted. Progress saved. The same command resumes.", err=True)
-        sys.exit(130)
     if as_json:
         emit_json(found)
     else:

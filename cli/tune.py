@@ -8,7 +8,14 @@ from typing import Any
 
 import click
 
-from dglkgmix.cli.common import emit_json, json_option, printable, quiet_option, source_options
+from dglkgmix.cli.common import (
+    emit_json,
+    json_option,
+    printable,
+    quiet_option,
+    resumed_by_the_same_command,
+    source_options,
+)
 from dglkgmix.cli.outputs import OUT_FOLDER, NonEmpty, check_text, overwrite_option
 from dglkgmix.cli.threads import use_free_cores
 from dglkgmix.errors import ConfigError
@@ -95,7 +102,8 @@ def tune(source: str | None, space: str, **options: Any) -> None:
     say: Callable[[str], None] = (
         (lambda line: None) if options["quiet"] else partial(click.echo, err=True)
     )
-    found = search(plan, options["trials"], say, overwrite=options["overwrite"])
+    with resumed_by_the_same_command():
+        found = search(plan, options["trials"], say, overwrite=options["overwrite"])
     if options["as_json"]:
         emit_json(found)
         return

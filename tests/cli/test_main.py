@@ -1,5 +1,6 @@
 import os
 import re
+import signal
 import subprocess
 import sys
 import textwrap
@@ -115,6 +116,19 @@ class TestErrors:
         status, out, err = run("act")
         assert (status, out) == (130, "")
         assert err.strip() == "Interrupted."
+
+    def test_a_program_that_was_interrupted_ends_undisturbed(self, act, monkeypatch):
+        """Called as a function, `main` leaves the signal to its caller."""
+        act(raising(KeyboardInterrupt()))
+        before = signal.getsignal(signal.SIGINT)
+        try:
+            assert main(["act"]) == 130
+            assert signal.getsignal(signal.SIGINT) is before
+            monkeypatch.setattr(sys, "argv", ["dglkgmix", "act"])
+            assert main() == 130
+            assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+        finally:
+            signal.signal(signal.SIGINT, before)
 
     @pytest.mark.parametrize(
         ("error", "status"),
