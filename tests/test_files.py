@@ -214,9 +214,9 @@ class TestDamage:
             for opened in (RunFolder.open, RunFolder.resume):
                 with pytest.raises(CheckpointError, match=message):
                     opened(tmp_path / name)
-        with pytest.raises(ConfigError, match="file is a file, where a folder"):
+        with pytest.raises(ConfigError, match="file: a file, where a folder"):
             RunFolder.create(tmp_path / "file", overwrite=True)
-        with pytest.raises(ConfigError, match=r"run: .*file is a file, where a folder"):
+        with pytest.raises(ConfigError, match=r"run: .*file: a file, where a folder"):
             RunFolder.create(tmp_path / "file" / "run")
         assert contents(tmp_path) == {"file": b""}
 
