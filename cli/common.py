@@ -160,10 +160,9 @@ def warn(text: str) -> None:
 
 def warn_of_splits(kg: KnowledgeGraph) -> None:
     """Says on stderr what makes figures on valid and test too good, or empty."""
-    from dglkgmix.kg.mirrors import mirror_warnings
-    from dglkgmix.kg.statistics import unseen_warnings
+    from dglkgmix.kg.statistics import split_warnings
 
-    for warning in [*mirror_warnings(kg), *unseen_warnings(kg)]:
+    for warning in split_warnings(kg):
         warn(warning)
 
 

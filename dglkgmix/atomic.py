@@ -99,7 +99,8 @@ def make_folder(path: Path) -> None:
     with storage_errors(path):
         found = next(place for place in (path, *path.absolute().parents) if place.exists())
         if not found.is_dir():
-            raise ConfigError(f"{found}: a file, where a folder belongs; choose another path")
+            what = "a file" if found == path else f"{found} is a file"
+            raise ConfigError(f"{path}: {what}, where a folder belongs; choose another path")
         path.mkdir(parents=True, exist_ok=True)
 
 

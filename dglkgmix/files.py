@@ -353,14 +353,24 @@ def lock_folder(path: Path, user: str) -> int:
 
 def _check_empty(path: Path) -> None:
     """Refuse a folder that holds more than a run leaves that was killed at its start."""
+    advice = (
+        f"; choose another folder, or pass {OVERWRITE} to replace the run in it (files of others "
+        "are kept)"
+    )
+    refuse_others(path, (LOCK, TEMPORARY), advice)
+
+
+def refuse_others(path: Path, own: Iterable[str], advice: str) -> None:
+    """Refuse a folder that holds more than files of the names or patterns ``own``.
+
+    Raises:
+        CheckpointError: names one, and ends with ``advice``.
+    """
     with storage_errors(path):
-        own = {path / LOCK, *path.glob(TEMPORARY)}
-        holds = sorted(file.name for file in path.iterdir() if file not in own)
+        ours = {file for pattern in own for file in path.glob(pattern)}
+        holds = sorted(file.name for file in path.iterdir() if file not in ours)
     if holds:
-        raise CheckpointError(
-            f"{path}: not empty (it holds {holds[0]!r}); choose another folder, or pass "
-            f"{OVERWRITE} to replace the run in it (files of others are kept)"
-        )
+        raise CheckpointError(f"{path}: not empty (it holds {holds[0]!r}){advice}")
 
 
 def _open_with_digest(path: Path) -> tuple[BinaryIO, str]:

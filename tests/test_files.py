@@ -216,7 +216,7 @@ class TestDamage:
                     opened(tmp_path / name)
         with pytest.raises(ConfigError, match="file: a file, where a folder"):
             RunFolder.create(tmp_path / "file", overwrite=True)
-        with pytest.raises(ConfigError, match=r"file: a file, where a folder"):
+        with pytest.raises(ConfigError, match=r"run: .*file is a file, where a folder"):
             RunFolder.create(tmp_path / "file" / "run")
         assert contents(tmp_path) == {"file": b""}
 

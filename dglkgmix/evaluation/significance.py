@@ -75,18 +75,17 @@ def _test(
         return {name: dict.fromkeys(empty) | {"queries": 0, "triples": 0} for name in names}
     first, counts = _unit_sums(a.mean(0), unit, mask)
     second, _ = _unit_sums(b.mean(0), unit, mask)
-    one = len(counts) < 2
-    intervals = (
-        [[None, None]] * len(names) if one else bootstrap(second - first, counts, seed).tolist()
-    )
+    ends = [[None, None]] * len(names)
+    if len(counts) > 1:
+        ends = bootstrap(second - first, counts, seed).tolist()
     own_a, own_b = a[:, :, mask].mean(2), b[:, :, mask].mean(2)
     return {
         name: {
             "a": float(own_a[:, i].mean()),
             "b": float(own_b[:, i].mean()),
             "difference": float((second[i] - first[i]).sum() / counts.sum()),
-            "ci_low": intervals[i][0],
-            "ci_high": intervals[i][1],
+            "ci_low": ends[i][0],
+            "ci_high": ends[i][1],
             "p_value": paired_t_test(first[i] / counts, second[i] / counts),
             "queries": queries,
             "triples": len(counts),

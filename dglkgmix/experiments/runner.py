@@ -11,13 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from dglkgmix.atomic import make_folder, write_atomic
-from dglkgmix.errors import CheckpointError
 from dglkgmix.experiments.execute import RUNS, Job
 from dglkgmix.experiments.plan import Plan
 from dglkgmix.experiments.pool import run_tasks
 from dglkgmix.experiments.results import Results
 from dglkgmix.experiments.results_text import to_csv, to_markdown
-from dglkgmix.files import LOCK, lock_folder
+from dglkgmix.files import LOCK, lock_folder, refuse_others
 from dglkgmix.plain import plain_values
 
 SOURCE, FAILURES = "dglkgmix-experiment.toml", "failures"
@@ -85,12 +84,7 @@ def _write(results: Results, failures: dict[str, str], out: Path) -> dict[str, A
 def _locked(out: Path) -> Iterator[None]:
     """The folder, made where it is missing, for this process alone."""
     if out.is_dir() and not (out / SOURCE).exists():
-        foreign = sorted(file.name for file in out.iterdir() if file.name != LOCK)
-        if foreign:
-            raise CheckpointError(
-                f"{out}: not empty (it holds {foreign[0]!r}) and no experiment's folder; "
-                "choose another one"
-            )
+        refuse_others(out, (LOCK,), " and no experiment's folder; choose another one")
     make_folder(out)
     descriptor = lock_folder(out, "experiment")
     try:

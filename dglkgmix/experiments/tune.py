@@ -32,6 +32,7 @@ from dglkgmix.experiments.execute import load_graph, train_or_resume
 from dglkgmix.experiments.plan import digest, machine_free, pretraining_config, set_options, slug
 from dglkgmix.experiments.recipes import load_recipe
 from dglkgmix.experiments.space import Space
+from dglkgmix.files import refuse_others
 from dglkgmix.kg.degrees import DegreeBins
 from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.passwords import hide_passwords
@@ -250,11 +251,7 @@ def claim(out: Path, content: Mapping[str, str], *, overwrite: bool = False) -> 
     elif (out / BEST).exists() and not overwrite:
         raise CheckpointError(f"{out / BEST}: exists, and of no known search. {advice}")
     elif not path.exists() and not (out / BEST).exists():
-        foreign = sorted(file.name for file in out.iterdir() if not file.name.startswith("."))
-        if foreign:
-            raise CheckpointError(
-                f"{out}: not empty (it holds {foreign[0]!r}) and no search's folder; choose another"
-            )
+        refuse_others(out, (".*",), " and no search's folder; choose another one")
     write_atomic(path, json.dumps(dict(content), indent=1, ensure_ascii=False).encode())
 
 

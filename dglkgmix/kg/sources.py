@@ -74,8 +74,8 @@ def load(
     if path.is_dir() or binary:
         if (tuple(split), split_seed, split_mirrors) != (DEFAULT_FRACTIONS, 0, "together"):
             raise ConfigError(
-                f"{source}: a file for each split: split, split_seed and split_mirrors, which are "
-                "for one file, have no effect on it: leave them out"
+                f"{source}: a folder or a DGL binary is not split: split, split_seed and "
+                "split_mirrors have no effect on it: leave them out"
             )
         if path.is_dir():
             return load_folder(path, options)

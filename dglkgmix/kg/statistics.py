@@ -10,7 +10,7 @@ from torch import Tensor
 from dglkgmix.kg import SPLITS
 from dglkgmix.kg.degrees import Graph
 from dglkgmix.kg.keys import find, triple_keys
-from dglkgmix.kg.mirrors import count_mirrored, inverse_pairs
+from dglkgmix.kg.mirrors import count_mirrored, inverse_pairs, mirror_warnings
 
 # Least number of heads, and least share of them with exactly one tail.
 HEADS, SHARE = 20, 0.95
@@ -66,6 +66,11 @@ def summarise(kg: Graph) -> dict[str, int]:
         "entities_alike": sum(map(len, kg.entities.alike())),
         "relations_alike": sum(map(len, kg.relations.alike())),
     }
+
+
+def split_warnings(kg: Graph) -> list[str]:
+    """What makes figures on valid and test too good, or empty."""
+    return [*mirror_warnings(kg), *unseen_warnings(kg)]
 
 
 def unseen_warnings(kg: Graph) -> list[str]:

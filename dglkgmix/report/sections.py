@@ -14,8 +14,7 @@ from dglkgmix.evaluation.popularity import better_bins
 from dglkgmix.evaluation.rank_table import RankTable
 from dglkgmix.evaluation.significance import compare
 from dglkgmix.kg.degrees import DegreeBins, degree_summary
-from dglkgmix.kg.mirrors import mirror_warnings
-from dglkgmix.kg.statistics import unseen_warnings
+from dglkgmix.kg.statistics import split_warnings
 from dglkgmix.report import tables
 from dglkgmix.report.figures import bars, calibration, degree_curves, degrees, training_curves
 from dglkgmix.report.figures import entity_map as maps
@@ -55,7 +54,7 @@ def data(subject: Subject, bins: DegreeBins) -> dict[str, Any]:
         f"{summary['without_partner']:,} of these share their tail with no other triple."
     )
     return {
-        "warnings": [*mirror_warnings(kg), *unseen_warnings(kg)],
+        "warnings": split_warnings(kg),
         "degrees": picture(
             "degrees",
             degrees.draw_degrees(degrees.distribution_of(kg, bins)),

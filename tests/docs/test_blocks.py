@@ -18,6 +18,7 @@ from tests.docs.runner import Runner, commands, matches
 TOUR = ROOT / "docs" / "guides" / "tour.md"
 # Its program is run, and its results looked at, by tests/pipeline/test_guide.py.
 ELSEWHERE = ROOT / "docs" / "guides" / "dgl-pipeline.md"
+DATA = ROOT.parent / "shared" / "data"
 PAGES = [page for page in pages() if page != ELSEWHERE]
 # DGL's data loaders and scikit-learn's warn about matters of speed and of empty folds.
 pytestmark = pytest.mark.filterwarnings("default")
@@ -51,7 +52,7 @@ def toured(tmp_path_factory, testrun_uid):
 
 def chosen(page, quick):
     left_out = {"long"} if quick else set()
-    if not (ROOT.parent / "shared" / "data").is_dir():
+    if not DATA.is_dir():
         left_out.add("data")
     return [block for block in runnable(page) if not left_out & block.marks]
 
@@ -67,22 +68,22 @@ def run_page(page, folder, *, quick):
 
 
 def run_after_tour(page, tmp_path, toured, *, quick):
+    if page == TOUR:
+        toured(quick)
+        return
     places = ("runs", "dglkgmix-demo")
-    named = any(f"{place}/" in block.text for block in chosen(page, quick) for place in places)
-    if page == TOUR or named:
+    if any(f"{place}/" in block.text for block in chosen(page, quick) for place in places):
         tour = toured(quick)
         for place in places:
             shutil.copytree(tour / "runs", tmp_path / place)
-    if page != TOUR:
-        run_page(page, tmp_path, quick=quick)
+    run_page(page, tmp_path, quick=quick)
 
 
 @pytest.fixture(autouse=True)
 def _data(monkeypatch, tmp_path):
     """Data sets are those beside the repository, or none: no page reaches for the network."""
     monkeypatch.setenv("COLUMNS", "100")
-    data = ROOT.parent / "shared" / "data"
-    monkeypatch.setenv("DGLKGMIX_DATA", str(data if data.is_dir() else tmp_path / "none"))
+    monkeypatch.setenv("DGLKGMIX_DATA", str(DATA if DATA.is_dir() else tmp_path / "none"))
 
 
 @pytest.mark.parametrize("page", [p for p in PAGES if runnable(p)], ids=name)

@@ -136,7 +136,7 @@ def test_formats_and_folders_that_cannot_be(toy, tmp_path):
     with pytest.raises(ConfigError, match="'pickle'"):
         export_vectors(model(toy), toy, tmp_path, "pickle")
     (tmp_path / "file").write_text("")
-    with pytest.raises(ConfigError, match="file: a file, where a folder belongs"):
+    with pytest.raises(ConfigError, match="file is a file, where a folder belongs"):
         export_vectors(model(toy), toy, tmp_path / "file" / "inner")
 
 

@@ -101,8 +101,11 @@ def test_one_file_is_split(tmp_path):
 @pytest.mark.parametrize(
     "split", [{"split": (0.6, 0.2, 0.2)}, {"split_seed": 1}, {"split_mirrors": "apart"}]
 )
-def test_a_folder_is_not_split(toy_folder, split):
-    with pytest.raises(ConfigError, match=r"toy: a file for each split: .* no effect on it"):
+def test_a_folder_is_not_split(toy_folder, split, caplog):
+    with caplog.at_level(logging.WARNING, sources.__name__):
+        load(toy_folder)
+    assert caplog.text == ""
+    with pytest.raises(ConfigError, match=r"toy: a folder or .* is not split: .* no effect on it"):
         load(toy_folder, **split)
 
 
