@@ -13,6 +13,8 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+import torch
+
 from dglkgmix.atomic import write_atomic
 from dglkgmix.config import Config, DataConfig, StrategyConfig
 from dglkgmix.config.toml import set_option
@@ -168,7 +170,7 @@ def summarise(run: Run, bins: Sequence[int], distances: bool) -> dict[str, Any]:
         "ranks": None if table is None else digest(table.to_bytes()),
         "settings": asdict(run.config),
         "probabilities": run.config.sigmoid_is_probability,
-        "environment": environment(),
+        "environment": environment(run.config.runtime.device),
         "graph": graph_digest(run.kg),
         "bin_edges": list(bins),
         "format": FORMAT,
@@ -193,8 +195,8 @@ def graph_digest(kg: KnowledgeGraph) -> str:
     return digest(*parts)
 
 
-def environment() -> dict[str, Any]:
-    """Versions and machine, as they belong to a measured figure."""
+def environment(device: str) -> dict[str, Any]:
+    """Versions and machine, as they belong to a figure measured on ``device``; ``gpu`` on one."""
     versions = {name: metadata.version(name) for name in ("torch", "dgl", "numpy")}
     return {
         "dglkgmix": __version__,
@@ -202,4 +204,5 @@ def environment() -> dict[str, Any]:
         "python": platform.python_version(),
         "machine": platform.machine(),
         "cpus": os.cpu_count(),
+        **({"gpu": torch.cuda.get_device_name(device)} if device.startswith("cuda") else {}),
     }

@@ -177,9 +177,10 @@ def _stages(cells: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def _place(environment: dict[str, Any]) -> str:
     e = environment
+    gpu = f" and one {e['gpu']}" if "gpu" in e else ""
     return (
         f"dglkgmix {e['dglkgmix']}, PyTorch {e['torch']}, DGL {e['dgl']}, Python {e['python']}, "
-        f"{e['machine']} with {e['cpus']} cores."
+        f"{e['machine']} with {e['cpus']} cores{gpu}."
     )
 
 

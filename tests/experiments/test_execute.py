@@ -168,6 +168,11 @@ def test_steps_and_seconds_add_up_by_stage():
 
 
 def test_the_environment_names_versions_and_machine():
-    found = environment()
+    found = environment("cpu")
     assert {"dglkgmix", "torch", "dgl", "numpy", "python", "machine", "cpus"} == set(found)
     assert all(found.values())
+
+
+def test_the_environment_of_a_run_on_a_gpu_names_it(monkeypatch):
+    monkeypatch.setattr("torch.cuda.get_device_name", lambda device: f"a card at {device}")
+    assert environment("cuda:1") == environment("cpu") | {"gpu": "a card at cuda:1"}
