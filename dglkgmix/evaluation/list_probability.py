@@ -12,7 +12,7 @@ from torch import Tensor
 
 from dglkgmix.evaluation.candidates import Candidates
 from dglkgmix.evaluation.model_scorer import Scorer
-from dglkgmix.evaluation.platt import log_loss, sigmoid
+from dglkgmix.evaluation.platt import sigmoid
 from dglkgmix.evaluation.shortlist import Array, Shortlists, read_shortlists, shortlists
 from dglkgmix.kg.statistics import functional
 
@@ -25,6 +25,8 @@ FEWEST = 50
 FOLDS = 5
 # Lists that a fit looks at, spread evenly over the queries where there are more.
 MOST = 10_000
+# Of the mean gradient.
+_TOLERANCE = 1e-8
 # Least share of a relation's heads with one tail from which a query with a known answer is taken to
 # have no other, but for a share; and as how many queries the share of all relations weighs in.
 _MOSTLY, _POOLED = 0.8, 20
@@ -144,13 +146,14 @@ def fit_list_probability(lists: Shortlists, true: Array) -> ListProbability | No
     Returns:
         None with fewer than ``FEWEST`` true or false candidates.
     """
-    from scipy.optimize import minimize
+    from scipy import sparse
+    from sklearn.linear_model import LogisticRegression
 
     if len(true) > MOST:
         chosen = np.linspace(0, len(true) - 1, MOST).astype(np.int64)
         lists, true = lists.rows(chosen), true[chosen]
     filled = lists.filled
-    y = true[filled].astype(np.float64)
+    y = true[filled]
     if min(y.sum(), len(y) - y.sum()) < FEWEST:
         return None
     x = features(lists)[filled]
@@ -160,36 +163,19 @@ def fit_list_probability(lists: Shortlists, true: Array) -> ListProbability | No
     present, index = np.unique(lists.relations, return_inverse=True)
     relation = np.broadcast_to(index[:, None], filled.shape)[filled]
     zero = lists.degrees[filled] == 0
-    size, count = x.shape[1], len(present)
-
-    def logits(point: Array) -> Array:
-        weights, offsets, extra = np.split(point[1:], [size, size + count])
-        added: Array = point[0] + x @ weights + offsets[relation] + zero * extra[relation]
-        return added
-
-    def gathered(values: Array) -> Array:
-        own, of_zero = (np.bincount(relation, v, count) for v in (values, values * zero))
-        return np.concatenate([[values.sum()], x.T @ values, own, of_zero])
-
-    def loss(point: Array) -> tuple[float, Array]:
-        found = logits(point)
-        value = log_loss(found, y).sum() + (prior * point**2).sum() / 2
-        return float(value), gathered(sigmoid(found) - y) + prior * point
-
-    def curvature(point: Array, direction: Array) -> Array:
-        p = sigmoid(logits(point))
-        found: Array = gathered(p * (1 - p) * logits(direction)) + prior * direction
-        return found
-
-    prior = np.ones(1 + size + 2 * count)
-    prior[0] = 0
-    start = np.zeros_like(prior)
-    start[0] = np.log(y.mean() / (1 - y.mean()))
-    found = minimize(loss, start, jac=True, hessp=curvature, method="Newton-CG").x
-    weights, offsets, extra = np.split(found[1:], [size, size + count])
+    places = relation, np.arange(len(y) + 1)
+    own, of_zero = (
+        sparse.csr_matrix((values, *places), (len(y), len(present)))
+        for values in (np.ones(len(y)), zero.astype(np.float64))
+    )
+    columns = sparse.hstack([x, own, of_zero], format="csr")
+    # C = 1 is a standard normal prior, of which the intercept is free.
+    found = LogisticRegression(C=1.0, solver="newton-cholesky", tol=_TOLERANCE).fit(columns, y)
+    size = x.shape[1]
+    weights, offsets, extra = np.split(found.coef_[0], [size, size + len(present)])
     added = zip(present.tolist(), zip(offsets.tolist(), extra.tolist(), strict=True), strict=True)
     return ListProbability(
-        intercept=float(found[0] - (weights * center / spread).sum()),
+        intercept=float(found.intercept_[0] - (weights * center / spread).sum()),
         weights=tuple((weights / spread).tolist()),
         relations=dict(added),
     )
