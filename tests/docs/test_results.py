@@ -89,9 +89,9 @@ def test_means_and_spreads_are_those_of_the_seeds(results):
         assert [cell["seed"] for cell in cells] == group["seeds"]
         assert_spread(group["account"], [cell["account"] for cell in cells])
         assert_spread(group["valid_mrr"], [cell["valid_mrr"] for cell in cells])
-        assert_spread(group["valid_bins"], [cell["valid_bins"] for cell in cells])
-        if group["distances"] is not None:
-            assert_spread(group["distances"], [cell["distances"] for cell in cells])
+        for key in ("valid_bins", "distances"):
+            if group[key] is not None:
+                assert_spread(group[key], [cell[key] for cell in cells])
         for key in ("steps", "seconds"):
             sums = [sum(stage[key] for stage in cell["budget"].values()) for cell in cells]
             assert group["budget"][key] == pytest.approx(statistics.mean(sums))
@@ -237,11 +237,11 @@ def at(tree, path):
 
 def assert_spread(found, values):
     """``found`` has a mean and deviation where each of ``values`` has a number, else None."""
-    if isinstance(values[0], dict):
+    if None in values:
+        assert found is None
+    elif isinstance(values[0], dict):
         for key in values[0]:
             assert_spread(found[key], [value[key] for value in values])
-    elif None in values:
-        assert found is None
     elif isinstance(values[0], (int, float)):
         assert found["mean"] == pytest.approx(statistics.mean(values))
         deviation = statistics.stdev(values) if len(values) > 1 else None
