@@ -102,7 +102,7 @@ def make_shortlists(
     with torch.no_grad():
         for asked in zip(*ordered, strict=True):
             scores = scorer.scores(scorer.query(*asked), 0, kg.num_entities)
-            if not torch.isfinite(torch.stack(scores.aminmax())).all():
+            if not torch.isfinite(scores).all():
                 raise NumericError(f"the model's scores are not all finite: {DIVERGED}")
             parts.append(shortlists(kg, known, *asked, scores, candidates=candidates))
     columns = zip(*(vars(part).values() for part in parts), strict=True)

@@ -6,7 +6,7 @@ import torch
 
 from dglkgmix.evaluation import shortlist
 from dglkgmix.evaluation.candidates import Candidates
-from dglkgmix.evaluation.shortlist import read_shortlists, shortlists
+from dglkgmix.evaluation.shortlist import make_shortlists, read_shortlists, shortlists
 from dglkgmix.kg.graph import KnowledgeGraph
 from tests.evaluation.stand_ins import TableScorer
 
@@ -50,6 +50,19 @@ def test_degrees_and_places_of_a_shorter_list(toy, scorer, monkeypatch):
     assert found.entities.shape == (1, 2)
     assert found.degrees[0, 0] == 2  # a and b like c
     assert found.known.tolist() == [0]
+
+
+@pytest.mark.parametrize("relations", [[], [1, 0, 3, 0, 2, 1]])
+def test_lists_come_in_the_order_of_the_queries(toy, scorer, relations):
+    """They are made in the order of relations, in blocks."""
+    heads = torch.arange(len(relations)) % toy.num_entities
+    asked, among = torch.tensor(relations, dtype=torch.long), Candidates.of(toy)
+    found = make_shortlists(scorer, toy, toy.train_index, heads, asked, candidates=among)
+    assert found.relations.tolist() == relations
+    for i, query in enumerate(zip(heads[:, None], asked[:, None], strict=True)):
+        alone = shortlists(toy, toy.train_index, *query, scorer.query(*query), candidates=among)
+        for one, all_of_them in zip(vars(alone).values(), vars(found).values(), strict=True):
+            assert np.array_equal(one[0], all_of_them[i])
 
 
 def test_lists_of_a_split_leave_out_what_earlier_splits_hold(toy, scorer):
