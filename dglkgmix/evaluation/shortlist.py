@@ -97,10 +97,10 @@ def make_shortlists(
     size = max(1, min(RUN, BLOCK // kg.num_entities))
     # What known answers say is computed by relation: a block holds few of them.
     order = torch.argsort(relations, stable=True)
-    ordered = (torch.split(ids[order], size) for ids in (heads, relations))
+    heads, relations = heads[order], relations[order]
     parts = []
     with torch.no_grad():
-        for asked in zip(*ordered, strict=True):
+        for asked in zip(torch.split(heads, size), torch.split(relations, size), strict=True):
             scores = scorer.scores(scorer.query(*asked), 0, kg.num_entities)
             if not torch.isfinite(scores).all():
                 raise NumericError(f"the model's scores are not all finite: {DIVERGED}")
