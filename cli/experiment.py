@@ -43,8 +43,9 @@ def experiment(file: str, out: Path | None, jobs: int, **options: Any) -> None:
     \b
       paper-main, paper-ablation, paper-parameters, paper-calibration, paper-distances,
       precision, evidence-world-default, evidence-codex-s-complex, evidence-codex-m-complex,
-      evidence-codex-m-strategies, evidence-fb15k-237-complex, evidence-fb15k-237-seeds,
-      evidence-fb15k-237-settings, evidence-nell-995-complex, evidence-wn18rr-complex,
+      evidence-codex-m-strategies, evidence-codex-m-strategies-bf16,
+      evidence-fb15k-237-complex, evidence-fb15k-237-seeds, evidence-fb15k-237-settings,
+      evidence-fb15k-237-strategies, evidence-nell-995-complex, evidence-wn18rr-complex,
       evidence-codex-s-distmult, evidence-codex-s-encoder, evidence-codex-s-conve-draws,
       evidence-codex-s-tucker-draws, evidence-world, evidence-codex-s-conve,
       evidence-codex-s-tucker, evidence-codex-s-rgcn, evidence-codex-s-parameters,
