@@ -93,9 +93,8 @@ class Results:
         summaries = [self._summaries[name] for name in names]
 
         def together(key: str) -> Any:
-            """Means and deviations; None where there is nothing, or nothing to measure."""
-            found = [{key: s[key]} for s in summaries if s[key] is not None]
-            return over_seeds(found)[key] if found else None
+            """Means and deviations; None where there is nothing, or a seed has none."""
+            return over_seeds([{key: s[key]} for s in summaries])[key] if summaries else None
 
         intervals = None
         if names and summaries[0]["account"] is not None:
