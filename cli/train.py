@@ -146,6 +146,7 @@ def _start(options: dict[str, Any], group: Processes) -> Result:
     with group.main_first():  # A data set is fetched once.
         kg = _read(config)
     if group.main:
+        _warn_of_recipe(options["recipe"], config)
         common.warn_of_splits(kg)
         common.warn_of_alike(kg, config.data.source)
     told = _told(options, group)
@@ -193,6 +194,7 @@ def _show_config(options: dict[str, Any]) -> None:
     from dglkgmix.training.launch import settled
 
     config = _assembled(options)
+    _warn_of_recipe(options["recipe"], config)
     if config.data.source:
         config = settled(_read(config), config)
     click.echo(dumps(config), nl=False)
@@ -218,6 +220,17 @@ def _assembled(options: dict[str, Any]) -> Config:
     if options["config_file"]:
         base = load(options["config_file"], base)
     return assemble(base, _flags(options), options["sets"], strict=True)
+
+
+def _warn_of_recipe(recipe: str | None, config: Config) -> None:
+    """Says on stderr that another decoder gets settings that were chosen for the recipe's."""
+    from dglkgmix.experiments.recipes import load_recipe
+
+    if recipe and (made_for := load_recipe(recipe).model.decoder) != config.model.decoder:
+        common.warn(
+            f"recipe {recipe} is for {made_for}: {config.model.decoder} gets its settings too, "
+            "loss, learning rate and sizes among them"
+        )
 
 
 def _stored(options: dict[str, Any], folder: RunFolder) -> Config:

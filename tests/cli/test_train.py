@@ -94,6 +94,13 @@ def test_recipe_file_flags_and_overrides_win_in_that_order(run, tmp_path):
     assert loads(out).pretrain.epochs == 9
 
 
+@pytest.mark.parametrize(("model", "warned"), [("conve", True), ("complex", False)])
+def test_a_recipe_for_another_decoder_is_told(run, model, warned):
+    _, _, err = run("--show-config", "--recipe", "codex-s-complex", "--model", model)
+    told = "Warning: recipe codex-s-complex is for complex: conve gets its settings too"
+    assert (told in err) == warned
+
+
 @pytest.mark.parametrize(
     ("args", "message"),
     [
