@@ -14,7 +14,7 @@ from __future__ import annotations
 import argparse
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sized
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -158,10 +158,15 @@ def made(name: str, command: str | None = None) -> str:
     how = command or f"dglkgmix experiment {name} --out FOLDER"
     lines = [
         f"`{how}` made `docs/results/{name}.json`.",
-        f"{len(cells)} cells, seeds {', '.join(map(str, seeds))}, {hours:.1f} hours of training.",
+        f"{len(cells)} cell{_s(cells)}, seed{_s(seeds)} {', '.join(map(str, seeds))},",
+        f"{hours:.1f} hours of training.",
         *(_place(dict(place)) for place in sorted(places)),
     ]
     return " ".join(lines)
+
+
+def _s(counted: Sized) -> str:
+    return "" if len(counted) == 1 else "s"
 
 
 def _stages(cells: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -234,6 +239,24 @@ def by_bin(rows: Iterable[tuple[str, tuple[str, ...]]]) -> str:
     return _markdown([*lines, *([label, *values] for label, values in rows)])
 
 
+def changes(rows: Iterable[tuple[str, str, str, str, str]]) -> str:
+    """Differences in MRR overall and by bin, bold where interval and p-value agree on one.
+
+    Rows are a label, a data set's name, an experiment, and two of its strategies.
+    """
+    lines = [["strategy", "graph", *PLACES], ["---", "---", *["---:"] * len(PLACES)]]
+    for label, data, name, of, against in rows:
+        test = _test(name, {"strategy": of}, {"strategy": against}, {})
+        lines.append([label, data, *(_change(_at(test, place)["mrr"]) for place in PLACES)])
+    return _markdown(lines)
+
+
+def _change(found: dict[str, Any]) -> str:
+    text = signed(found["difference"])
+    certain = found["p_value"] < 0.05 and found["ci_low"] * found["ci_high"] > 0
+    return f"**{text}**" if certain else text
+
+
 def measured(name: str, strategy: str, **axes: Any) -> tuple[str, ...]:
     """Test MRR of a setting of an experiment, overall and by bin."""
     return tuple(mrr(name, strategy, place, **axes) for place in PLACES)
@@ -280,8 +303,8 @@ def _claim(kind: str, where: str, name: str, mixup: str, control: str) -> str:
 
 
 WORDS = (
-    *(table, figure, figure_of, panels, claims, by_bin, measured, papers, published, made, seeds),
-    *(mrr, difference, ece, distance, paper),
+    *(table, figure, figure_of, panels, claims, by_bin, changes, measured, papers, published, made),
+    *(mrr, difference, ece, distance, paper, seeds),
 )
 
 

@@ -72,6 +72,14 @@ def test_every_file_is_on_a_page_with_its_command(build):
             assert (page.parent / picture).exists(), picture
 
 
+def test_a_change_is_bold_where_interval_and_p_value_agree(build):
+    for low, p_value, shown in ((0.001, 0.01, "**+0.0020**"), (0.001, 0.2, "+0.0020")):
+        found = {"difference": 0.002, "ci_low": low, "ci_high": 0.003, "p_value": p_value}
+        assert build._change(found) == shown
+    found = {"difference": -0.002, "ci_low": -0.004, "ci_high": 0.0001, "p_value": 0.01}
+    assert build._change(found) == "\u22120.0020"
+
+
 def test_every_cell_tells_how_it_was_made(results):
     for cell in results["cells"]:
         assert cell["state"] == "done", cell["run"]

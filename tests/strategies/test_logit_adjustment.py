@@ -32,7 +32,7 @@ def test_entries_by_hand(make) -> None:
 
 
 def test_candidates_by_hand(make) -> None:
-    strategy = make("logit-adjustment", loss="ce")
+    strategy = make("logit-adjustment", loss="ce", tau=1.0)
     values = strategy.adjustment.at(torch.tensor([0, 1]), torch.tensor([[0, 1, 0], [2, 3, 1]]))
     expected = [[math.log(4), 0.0, math.log(4)], [math.log(2), 0.0, 0.0]]
     torch.testing.assert_close(values, torch.tensor(expected))
