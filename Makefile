@@ -20,14 +20,16 @@ BIN := $(VENV)/bin
 PYTEST := -m pytest --quiet --numprocesses auto --maxprocesses 4
 STATED := pyproject.toml constraints.txt
 
-# $(1) environment, $(2) pip's arguments. pip compiles on one core, packages' own tests included;
-# what is written for another Python does not compile here, and need not.
+# $(1) environment, $(2) pip's arguments. The pip that Python brings takes twice as long to find packages.
+# pip compiles on one core, packages' own tests included; what is written for another Python does not compile
+# here, and need not.
 define environment
 	@[ -n "$(PYTHON)" ] && $(PYTHON) -c '$(SUPPORTED)' 2>/dev/null || { \
 		echo "dglkgmix needs Python 3.10, 3.11 or 3.12: make PYTHON=/path/to/it $(MAKECMDGOALS)" \
 			"$(if $(PYTHON),($(PYTHON) is $$($(PYTHON) -V 2>&1 | head -n 1)))" >&2; exit 1; }
 	@echo "Setting up $(1) (a few minutes the first time)"
 	@[ "$$($(1)/bin/python -V 2>&1)" = "$$($(PYTHON) -V)" ] || $(PYTHON) -m venv --clear $(1)
+	@$(1)/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt --upgrade pip
 	@PYTHONWARNINGS=ignore $(1)/bin/python -m pip install --quiet --disable-pip-version-check --no-compile $(2)
 	@PYTHONWARNINGS=ignore $(1)/bin/python -m compileall -qq -j 0 -x '/tests?/' $(1)/lib || true
 	@touch $@
