@@ -35,10 +35,10 @@ define environment
 	@touch $@
 endef
 
-.PHONY: help demo test check types docs results coverage test-long test-capabilities test-dgl2 test-oldest test-newest reliability fuzz mutants bench performance clean
+.PHONY: help demo test pytest check types docs results coverage test-long test-capabilities test-dgl2 test-oldest test-newest reliability fuzz mutants bench performance clean
 
 # One thread a process: on the tests' small tensors, threads that wait for each other triple the work.
-test test-long test-capabilities test-dgl2 test-oldest test-newest coverage reliability mutants: export OMP_NUM_THREADS := 1
+test pytest test-long test-capabilities test-dgl2 test-oldest test-newest coverage reliability mutants: export OMP_NUM_THREADS := 1
 
 help: ## list the commands
 	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
@@ -46,7 +46,11 @@ help: ## list the commands
 demo: $(VENV)/runtime.stamp ## set up what is needed to run, then the demo
 	$(BIN)/dglkgmix demo --overwrite
 
-test: check ## set up everything, then style, types and tests
+# mypy keeps one core busy while the tests are collected, which takes as long.
+test: $(VENV)/dev.stamp ## set up everything, then style, types and tests
+	@$(MAKE) --no-print-directory --jobs 2 check pytest
+
+pytest: $(VENV)/dev.stamp ## the tests alone
 	$(BIN)/python $(PYTEST)
 
 test-long: $(VENV)/dev.stamp ## the tests that take longer
