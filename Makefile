@@ -35,7 +35,7 @@ define environment
 	@touch $@
 endef
 
-.PHONY: help demo test pytest check types docs results coverage test-long test-capabilities test-dgl2 test-oldest test-newest reliability fuzz mutants bench performance clean
+.PHONY: help demo test pytest check style types docs results coverage test-long test-capabilities test-dgl2 test-oldest test-newest reliability fuzz mutants bench performance clean
 
 # One thread a process: on the tests' small tensors, threads that wait for each other triple the work.
 test pytest test-long test-capabilities test-dgl2 test-oldest test-newest coverage reliability mutants: export OMP_NUM_THREADS := 1
@@ -46,9 +46,9 @@ help: ## list the commands
 demo: $(VENV)/runtime.stamp ## set up what is needed to run, then the demo
 	$(BIN)/dglkgmix demo --overwrite
 
-# mypy keeps one core busy while the tests are collected, which takes as long.
-test: $(VENV)/dev.stamp ## set up everything, then style, types and tests
-	@$(MAKE) --no-print-directory --jobs 2 check pytest
+# mypy runs beside the tests: it takes as long as they take to be collected.
+test: style ## set up everything, then style, types and tests
+	@$(MAKE) --no-print-directory --jobs 2 types pytest
 
 pytest: $(VENV)/dev.stamp ## the tests alone
 	$(BIN)/python $(PYTEST)
@@ -68,7 +68,9 @@ test-capabilities: $(VENV)/dev.stamp ## the numeric tests as on processors witho
 coverage: $(VENV)/dev.stamp ## lines and branches that the tests reach
 	$(BIN)/python $(PYTEST) --cov --cov-report=term
 
-check: $(VENV)/dev.stamp types ## style and types
+check: style types ## style and types
+
+style: $(VENV)/dev.stamp ## style alone
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 

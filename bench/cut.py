@@ -3,7 +3,8 @@
     python -m bench.cut GRAPH OUT [--triples 5000] [--seed 0]
 
 Entities are drawn one after another until GRAPH, all its splits together, has so many distinct
-triples between them. OUT gets train.txt, valid.txt and test.txt with 80, 10 and 10 % of these.
+triples between them; of the last entity's, the first by name are taken. OUT gets train.txt,
+valid.txt and test.txt with 80, 10 and 10 % of these.
 """
 
 from __future__ import annotations
@@ -44,6 +45,8 @@ def main() -> None:
         for split in SHARES
         for h, r, t in kg.split(split).tolist()
     }
+    if not 0 < given.triples <= len(rows):
+        parser.error(f"--triples must lie between 1 and {len(rows):,}, all of {given.graph}")
     found = cut(rows, given.triples, given.seed)
     files = {}
     for split, ends in SHARES.items():

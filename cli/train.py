@@ -224,12 +224,16 @@ def _assembled(options: dict[str, Any]) -> Config:
 
 def _warn_of_recipe(recipe: str | None, config: Config) -> None:
     """Says on stderr that another decoder gets settings that were chosen for the recipe's."""
-    from dglkgmix.experiments.recipes import load_recipe
+    if recipe is None:
+        return
+    from dglkgmix.config.toml import parse
+    from dglkgmix.experiments.recipes import recipe_text
 
-    if recipe and (made_for := load_recipe(recipe).model.decoder) != config.model.decoder:
+    chosen_for = parse(recipe_text(recipe), recipe).get("model", {}).get("decoder")
+    if chosen_for not in (None, config.model.decoder):
         common.warn(
-            f"recipe {recipe} is for {made_for}: {config.model.decoder} gets its settings too, "
-            "loss, learning rate and sizes among them"
+            f"recipe {recipe} was chosen for {chosen_for}: what you do not set yourself (loss, "
+            f"learning rate, sizes) stays as it is there, with {config.model.decoder}"
         )
 
 

@@ -412,7 +412,7 @@ class StrategyConfig(Chooser):
     gamma: float = option(2.0, "γ of the focal factor.", bounds=AT_LEAST_0, of="strategy")
     focal_detach: bool = option(False, "No gradient through the focal factor.", of="strategy")
     tau: float = option(
-        0.1, "τ of logit adjustment; published with 1.", bounds=AT_LEAST_0, of="strategy"
+        0.1, "τ of logit adjustment; Menon et al. (2021) take 1.", bounds=AT_LEAST_0, of="strategy"
     )
     adjustment_smoothing: float = option(
         1.0, "Pseudo-count that smooths p(t | r).", bounds=ABOVE_0, of="strategy"

@@ -9,9 +9,11 @@ from typing import Any, cast
 
 import torch
 
-from dglkgmix.config import Config, PretrainConfig, RuntimeConfig, Settled
+from dglkgmix.config import Config, PretrainConfig, RuntimeConfig, Settled, StrategyConfig
 from dglkgmix.config.checks import validate, validate_for
 from dglkgmix.config.goal import MRR
+from dglkgmix.config.relevance import idle
+from dglkgmix.config.settings import OPTIONS
 from dglkgmix.config.toml import merge
 from dglkgmix.errors import ConfigError
 from dglkgmix.evaluation.queries import evaluation_queries
@@ -124,18 +126,25 @@ def settings_of(parent: str) -> Config:
     """Settings of a training that starts from the run ``parent``: the run's, in a single stage.
 
     It has a quarter of the run's epochs, all of them where the run itself started from one, and the
-    device, threads and memory of this machine.
+    device, threads and memory of this machine. Options that its strategy did not read have today's
+    defaults.
 
     Raises:
         CheckpointError: no run, or a damaged one.
     """
     stored = cast(Settled, run_files.read_config(RunFolder.open(parent)))
-    epochs = stored.training.epochs
+    epochs, today = stored.training.epochs, StrategyConfig()
+    unread = [
+        made.name
+        for key, made in OPTIONS.items()
+        if key.startswith("strategy.") and idle(stored, key)
+    ]
     if not stored.training.parent:  # else it is a quarter already
         epochs = after_parent(epochs)
     return dataclasses.replace(
         stored,
         training=dataclasses.replace(stored.training, parent=parent, epochs=epochs),
+        strategy=dataclasses.replace(stored.strategy, **{o: getattr(today, o) for o in unread}),
         pretrain=PretrainConfig(enabled=False),
         runtime=RuntimeConfig(seed=stored.runtime.seed, precision=stored.runtime.precision),
     )

@@ -158,7 +158,7 @@ def made(name: str, command: str | None = None) -> str:
     how = command or f"dglkgmix experiment {name} --out FOLDER"
     lines = [
         f"`{how}` made `docs/results/{name}.json`.",
-        f"{len(cells)} cell{_s(cells)}, seed{_s(seeds)} {', '.join(map(str, seeds))},",
+        f"{len(cells)} cell{_s(cells)}, seed{_s(seeds)} {', '.join(map(str, seeds))};",
         f"{hours:.1f} hours of training.",
         *(_place(dict(place)) for place in sorted(places)),
     ]
@@ -244,10 +244,11 @@ def changes(rows: Iterable[tuple[str, str, str, str, str]]) -> str:
 
     Rows are a label, a data set's name, an experiment, and two of its strategies.
     """
-    lines = [["strategy", "graph", *PLACES], ["---", "---", *["---:"] * len(PLACES)]]
+    lines = [["strategy", "graph", "against", *PLACES], [*["---"] * 3, *["---:"] * len(PLACES)]]
     for label, data, name, of, against in rows:
         test = _test(name, {"strategy": of}, {"strategy": against}, {})
-        lines.append([label, data, *(_change(_at(test, place)["mrr"]) for place in PLACES)])
+        found = (_change(_at(test, place)["mrr"]) for place in PLACES)
+        lines.append([label, data, against, *found])
     return _markdown(lines)
 
 

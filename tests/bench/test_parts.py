@@ -3,10 +3,12 @@
 import json
 import subprocess
 import sys
+from collections import Counter
 
 import pytest
 
 from bench.__main__ import PARTS
+from bench.cut import cut
 from bench.growth import exponent
 from bench.report import leave, pick, shown
 from bench.training import CASES, strategies
@@ -46,6 +48,16 @@ def test_the_cuda_script_goes_through_its_steps_without_a_gpu(tmp_path):
     parts = json.loads(out.read_text())["parts"]
     assert list(parts) == ["machine", "agreement", "epochs", "training"]
     assert not any("error" in part for part in parts.values())
+
+
+def test_a_cut_holds_all_triples_between_its_entities_but_some_of_the_last():
+    rows = {(f"e{i}", "r", f"e{j}") for i in range(6) for j in range(6) if i != j}
+    found = cut(rows, 10, seed=1)
+    assert len(set(found)) == 10
+    assert set(found) < rows
+    degrees = Counter(name for head, _, tail in found for name in (head, tail))
+    assert sorted(degrees.values()) == [4, 5, 5, 6]  # 6 of 3 entities, then 4 of the fourth's 6
+    assert cut(rows, 10, seed=1) == found != cut(rows, 10, seed=2)
 
 
 def test_the_cuda_script_says_what_its_folder_lacks(tmp_path):

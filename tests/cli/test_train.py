@@ -94,10 +94,25 @@ def test_recipe_file_flags_and_overrides_win_in_that_order(run, tmp_path):
     assert loads(out).pretrain.epochs == 9
 
 
-@pytest.mark.parametrize(("model", "warned"), [("conve", True), ("complex", False)])
-def test_a_recipe_for_another_decoder_is_told(run, model, warned):
-    _, _, err = run("--show-config", "--recipe", "codex-s-complex", "--model", model)
-    told = "Warning: recipe codex-s-complex is for complex: conve gets its settings too"
+@pytest.mark.parametrize(
+    ("recipe", "model", "warned"),
+    [
+        ("codex-s-complex", "conve", True),
+        ("codex-s-complex", "complex", False),
+        ("mine.toml", "conve", False),
+    ],
+)
+@pytest.mark.parametrize("shown", [True, False])
+def test_a_recipe_for_another_decoder_is_told(
+    run, toy_folder, tmp_path, recipe, model, warned, shown
+):
+    if recipe == "mine.toml":
+        recipe = tmp_path / recipe
+        recipe.write_text("[training]\nepochs = 1\n")
+    small = ("--set", "model.entity_dim=6", "--set", "model.relation_dim=6", "--batch-size", "8")
+    then = ("--show-config",) if shown else ("--out", tmp_path / "run", "--epochs", "1")
+    _, _, err = run(toy_folder, "--recipe", recipe, "--model", model, *small, *then)
+    told = "Warning: recipe codex-s-complex was chosen for complex: what you do not set yourself"
     assert (told in err) == warned
 
 

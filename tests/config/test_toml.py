@@ -152,7 +152,7 @@ def test_merge_and_set_option_do_not_touch_what_they_are_given() -> None:
 
 
 def test_a_file_of_0_1_0_is_read() -> None:
-    """What it wrote for the defaults are the defaults of today but for these, in their places."""
+    """The defaults of 0.1.0, read today: those of today but for the ones set here."""
     text = (Path(__file__).parent / "config-0.1.0.toml").read_text(encoding="utf-8")
     # Today's "auto" of these had one value at that time.
     config = set_option(Config(), "model.decoder", "conve")

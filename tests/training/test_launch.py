@@ -2,7 +2,7 @@ import dataclasses
 
 import pytest
 
-from dglkgmix.config import RuntimeConfig
+from dglkgmix.config import RuntimeConfig, StrategyConfig
 from dglkgmix.errors import ConfigError
 from dglkgmix.files import RunFolder
 from dglkgmix.kg.graph import KnowledgeGraph
@@ -51,6 +51,14 @@ def test_a_chain_of_parents_does_not_shorten_the_training_again(graph, tmp_path)
     train(graph, settings("training.epochs=8"), tmp_path / "first")
     train(graph, settings_of(str(tmp_path / "first")), tmp_path / "second")
     assert settings_of(str(tmp_path / "second")).training.epochs == 2
+
+
+def test_what_a_parent_s_strategy_did_not_read_has_the_default_of_today(graph, tmp_path):
+    mixed = ("strategy.name=mixup", "strategy.synthetic_weight=0.25", "strategy.tau=7")
+    train(graph, settings(*mixed, "training.epochs=1"), tmp_path / "run")
+    found = settings_of(str(tmp_path / "run")).strategy
+    assert (found.name, found.synthetic_weight) == ("mixup", 0.25)
+    assert found.tau == StrategyConfig().tau
 
 
 @pytest.mark.parametrize("option", ["training.parent", "pretrain.run"])
