@@ -3,8 +3,8 @@
     python -m bench.cut GRAPH OUT [--triples 5000] [--seed 0]
 
 Entities are drawn one after another until GRAPH, all its splits together, has so many distinct
-triples between them; of the last entity's, the first by name are taken. OUT gets train.txt,
-valid.txt and test.txt with 80, 10 and 10 % of these.
+triples between them; of the last entity's, the first by name are taken. OUT gets train.tsv,
+valid.tsv and test.tsv with 80, 10 and 10 % of these.
 """
 
 from __future__ import annotations
@@ -13,11 +13,18 @@ import argparse
 import random
 from pathlib import Path
 
-from dglkgmix import load
-from dglkgmix.atomic import text_lines, write_folder
+from dglkgmix.kg.graph import KnowledgeGraph
+from dglkgmix.kg.sources import load
+from dglkgmix.kg.writers import write
 
 SHARES = {"train": (0.0, 0.8), "valid": (0.8, 0.9), "test": (0.9, 1.0)}
 Row = tuple[str, str, str]
+
+
+def named(kg: KnowledgeGraph, split: str) -> list[Row]:
+    """The rows of a split as names."""
+    rows = kg.split(split).tolist()
+    return [(kg.entities[h], kg.relations[r], kg.entities[t]) for h, r, t in rows]
 
 
 def cut(rows: set[Row], count: int, seed: int) -> list[Row]:
@@ -40,20 +47,13 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     given = parser.parse_args()
     kg = load(given.graph)
-    rows: set[Row] = {
-        (kg.entities[h], kg.relations[r], kg.entities[t])
-        for split in SHARES
-        for h, r, t in kg.split(split).tolist()
-    }
+    rows = {row for split in SHARES for row in named(kg, split)}
     if not 0 < given.triples <= len(rows):
         parser.error(f"--triples must lie between 1 and {len(rows):,}, all of {given.graph}")
     found = cut(rows, given.triples, given.seed)
-    files = {}
-    for split, ends in SHARES.items():
-        first, last = (int(len(found) * end) for end in ends)
-        part = ["\t".join(row) + "\n" for row in found[first:last]]
-        files[given.out / f"{split}.txt"] = text_lines(part)
-    write_folder(files, overwrite=False)
+    ends = {split: [int(len(found) * share) for share in SHARES[split]] for split in SHARES}
+    parts = {split: found[first:last] for split, (first, last) in ends.items()}
+    write(KnowledgeGraph.from_names(**parts), given.out, "tsv")
 
 
 if __name__ == "__main__":

@@ -15,10 +15,12 @@ from pathlib import Path
 
 import numpy as np
 
+from bench.cut import named
 from dglkgmix.cli.main import main as dglkgmix
 from dglkgmix.evaluation.metrics import by_age
 from dglkgmix.kg.graph import SPLITS, KnowledgeGraph
 from dglkgmix.kg.sources import load
+from dglkgmix.kg.writers import write
 from dglkgmix.runs.run import Run
 
 
@@ -33,7 +35,10 @@ def main() -> None:
     kg = load(args.source)
     order = np.random.default_rng(args.seed).permutation(kg.num_entities)
     new = {kg.entities[i] for i in order[: round(args.share * kg.num_entities)]}
-    write(kg, args.out / "old", new)
+    old = {
+        split: [row for row in named(kg, split) if not {row[0], row[2]} & new] for split in SPLITS
+    }
+    write(KnowledgeGraph.from_names(**old), args.out / "old", "tsv")
     for name, source, options in (
         ("before", str(args.out / "old"), given),
         ("nothing", args.source, given),
@@ -50,18 +55,6 @@ def main() -> None:
         shown = " | ".join("" if x is None else f"{x:.4f}" for x in mrr)
         best = f"{run.metrics['best_epoch']} of {run.metrics['epochs']}"
         print(f"| {name} | {shown} | {best} | {run.metrics['seconds']:.0f} |")
-
-
-def write(kg: KnowledgeGraph, folder: Path, new: set[str]) -> None:
-    """The triples of ``kg`` without the ``new`` entities, as a folder of files."""
-    folder.mkdir(parents=True)
-    for split in SPLITS:
-        rows = [
-            "\t".join((kg.entities[h], kg.relations[r], kg.entities[t]))
-            for h, r, t in kg.split(split).tolist()
-            if not {kg.entities[h], kg.entities[t]} & new
-        ]
-        (folder / f"{split}.tsv").write_text("".join(f"{row}\n" for row in rows), encoding="utf-8")
 
 
 if __name__ == "__main__":

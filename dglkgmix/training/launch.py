@@ -9,7 +9,7 @@ from typing import Any, cast
 
 import torch
 
-from dglkgmix.config import Config, PretrainConfig, RuntimeConfig, Settled, StrategyConfig
+from dglkgmix.config import Config, PretrainConfig, RuntimeConfig, Settled
 from dglkgmix.config.checks import validate, validate_for
 from dglkgmix.config.goal import MRR
 from dglkgmix.config.relevance import idle
@@ -133,18 +133,18 @@ def settings_of(parent: str) -> Config:
         CheckpointError: no run, or a damaged one.
     """
     stored = cast(Settled, run_files.read_config(RunFolder.open(parent)))
-    epochs, today = stored.training.epochs, StrategyConfig()
-    unread = [
-        made.name
+    epochs = stored.training.epochs
+    unread = {
+        made.name: made.default
         for key, made in OPTIONS.items()
         if key.startswith("strategy.") and idle(stored, key)
-    ]
+    }
     if not stored.training.parent:  # else it is a quarter already
         epochs = after_parent(epochs)
     return dataclasses.replace(
         stored,
         training=dataclasses.replace(stored.training, parent=parent, epochs=epochs),
-        strategy=dataclasses.replace(stored.strategy, **{o: getattr(today, o) for o in unread}),
+        strategy=dataclasses.replace(stored.strategy, **unread),
         pretrain=PretrainConfig(enabled=False),
         runtime=RuntimeConfig(seed=stored.runtime.seed, precision=stored.runtime.precision),
     )
