@@ -14,7 +14,7 @@ import torch
 PROBE_SIZE = 2048
 
 
-def matmul_gflops(dtype: torch.dtype = torch.float32, repeats: int = 7) -> float:
+def matmul_gflops(dtype: torch.dtype = torch.float32, repeats: int = 3) -> float:
     """Median GFLOP/s of a square matrix product of side ``PROBE_SIZE``."""
     left = torch.randn(PROBE_SIZE, PROBE_SIZE, dtype=torch.float32).to(dtype)
     right = torch.randn(PROBE_SIZE, PROBE_SIZE, dtype=torch.float32).to(dtype)

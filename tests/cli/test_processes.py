@@ -136,7 +136,7 @@ def test_torchrun_resumes_a_failed_training_from_its_last_state(source, tmp_path
 @pytest.mark.parametrize(
     ("launcher", "processes", "status"),
     # torchrun has one status for all failures, and prints a report of its own.
-    [((), ("--processes=2",), 2), (TORCHRUN, (), 1)],
+    [((), ("--processes=2",), 2), pytest.param(TORCHRUN, (), 1, marks=pytest.mark.long)],
 )
 def test_an_error_is_one_line(source, launcher, processes, status):
     process = start(*launcher, "dglkgmix", "train", source, "--out", source, *processes)
