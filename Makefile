@@ -39,6 +39,8 @@ endef
 
 # One thread a process: on the tests' small tensors, threads that wait for each other triple the work.
 test pytest test-long test-capabilities test-dgl2 test-oldest test-newest coverage reliability mutants: export OMP_NUM_THREADS := 1
+# The commands that tests start read what is compiled, where the caller's environment forbids to keep it, too.
+export PYTHONDONTWRITEBYTECODE :=
 
 help: ## list the commands
 	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
