@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import shlex
 import sys
 import unicodedata
@@ -156,6 +157,14 @@ def resumed_by_the_same_command() -> Iterator[None]:
 def warn(text: str) -> None:
     """Says a warning on standard error."""
     click.echo(f"Warning: {printable(text)}", err=True)
+
+
+class LibraryWarnings(logging.Handler):
+    """Says what the library logs as the command line says its own warnings."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """One of them."""
+        warn(record.getMessage())
 
 
 def warn_of_splits(kg: KnowledgeGraph) -> None:

@@ -6,6 +6,7 @@ import difflib
 import gc
 import importlib
 import io
+import logging
 import os
 import signal
 import sys
@@ -15,7 +16,7 @@ from typing import Any
 
 import click
 
-from dglkgmix.cli.common import printable
+from dglkgmix.cli.common import LibraryWarnings, printable
 from dglkgmix.cli.threads import wait_asleep
 from dglkgmix.errors import DglkgmixError, OutputError
 from dglkgmix.version import __version__
@@ -27,6 +28,7 @@ COMMANDS = (
     *("detect-errors", "neighbours", "export", "experiment", "tune"),
 )
 INTERRUPTED = 130
+_WARNINGS = LibraryWarnings(logging.WARNING)
 DEBUG_HINT = "run it again as `dglkgmix --debug ...` to see where"
 
 
@@ -101,6 +103,7 @@ def main(args: Sequence[str] | None = None) -> int:
 
     _replace_closed_streams()
     _replace_failing_streams()
+    logging.getLogger("dglkgmix").addHandler(_WARNINGS)  # Once: the same one is not added again.
     keep_freed_memory()
     gc.set_threshold(20_000)  # A tenth less for the import of PyTorch, which makes few cycles.
     wait_asleep()

@@ -230,3 +230,12 @@ def test_a_terminal_gets_a_bar_for_each_file(monkeypatch):
     assert "a.txt: 100%" in shown
     assert "2.00k/2.00k" in shown
     assert "b.txt: 10.0B" in shown
+
+
+def test_what_the_library_warns_of_is_marked_as_a_warning_once(tmp_path, capsys):
+    (tmp_path / "kg.csv").write_text("head,relation,tail\na,r,b\nb,r,c\nc,r,a\n", encoding="utf-8")
+    for _ in range(2):
+        assert main(["data", "info", str(tmp_path / "kg.csv")]) == 0
+        err = capsys.readouterr().err
+        assert err.startswith(f"Warning: {tmp_path}/kg.csv:1: head, relation, tail look like names")
+        assert err.count("look like names") == 1
