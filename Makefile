@@ -39,7 +39,7 @@ endef
 
 # One thread a process: on the tests' small tensors, threads that wait for each other triple the work.
 test pytest test-long test-capabilities test-dgl2 test-oldest test-newest coverage reliability mutants: export OMP_NUM_THREADS := 1
-# The commands that tests start read what is compiled, where the caller's environment forbids to keep it, too.
+# Tests start many processes: Python keeps what it compiles, whatever the caller's environment says.
 export PYTHONDONTWRITEBYTECODE :=
 
 help: ## list the commands
