@@ -133,10 +133,11 @@ def test_torchrun_resumes_a_failed_training_from_its_last_state(source, tmp_path
     assert printed.count("Run: ") == 1
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("launcher", "processes", "status"),
     # torchrun has one status for all failures, and prints a report of its own.
-    [((), ("--processes=2",), 2), pytest.param(TORCHRUN, (), 1, marks=pytest.mark.long)],
+    [((), ("--processes=2",), 2), (TORCHRUN, (), 1)],
 )
 def test_an_error_is_one_line(source, launcher, processes, status):
     process = start(*launcher, "dglkgmix", "train", source, "--out", source, *processes)

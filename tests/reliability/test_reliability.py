@@ -29,6 +29,7 @@ def run(out, **numbers):
     return records(out)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", [random.SystemRandom().randrange(10**6)], ids=["a new seed"])
 def test_a_kill_loses_nothing(tmp_path, seed):
     """A training, killed at a moment that no earlier run has tried."""
