@@ -16,7 +16,7 @@ from dglkgmix.cli.common import emit_json, json_option
 @json_option
 @click.pass_context
 def recipes(context: click.Context, as_json: bool) -> None:
-    """List the packaged settings, with the test MRR that each should reach.
+    """List the packaged settings, with their test MRR: measured here, or reported by the paper.
 
     Use one with `dglkgmix train SOURCE --recipe NAME --out RUN`.
     """

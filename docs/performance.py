@@ -48,18 +48,19 @@ def markdown(columns: list[str], rows: list[list[str]]) -> str:
 
 
 def machine() -> str:
-    """What every part was measured on; they must agree in what matters."""
-    seen = {}
-    for path in sorted(FOLDER.glob("*.json")):
-        found = json.loads(path.read_text(encoding="utf-8"))["machine"]
-        key = (found["processor"], found["cores"], found["threads"], found["native_bf16"])
-        seen.setdefault(key, found)
+    """What the parts were measured on, and which of them on which."""
+    seen: dict[tuple[Any, ...], tuple[Row, list[str]]] = {}
+    for heading, name, _ in SECTIONS:
+        if result := load(name):
+            found = result["machine"]
+            key = (found["processor"], found["cores"], found["threads"], found["native_bf16"])
+            seen.setdefault(key, (found, []))[1].append(heading)
     return "\n".join(
         f"- {m['processor']}, {m['cores']} cores, {m['threads']} thread{'s' * (m['threads'] > 1)}, "
         f"{'with' if m['native_bf16'] else 'without'} native bf16; {m['matmul_gflops_fp32']:.0f} "
         f"GFLOP/s in a float32 product of 2,048 × 2,048; PyTorch {m['torch']}, "
-        f"Python {m['python']}"
-        for m in seen.values()
+        f"Python {m['python']}: {', '.join(headings)}"
+        for m, headings in seen.values()
     )
 
 
@@ -230,8 +231,8 @@ At as many epochs most faster ways learn less, TuckER in 1-N and by query most o
 Shares of the operators' own time. The products are the floor: in the same precision no version can
 be faster than their share allows, and a processor that multiplies bf16 natively, which `precision =
 "auto"` then takes, mostly shortens them. Where two thirds of a step are products, dropping all the
-rest would make it half as fast again and no more: that is what stands between these ratios and
-three times the textbook, whose products are the same. What bf16 does to the quality of a model is
+rest would make it 1.5 times as fast at most. So three times the speed of the textbook, whose
+products are the same, is out of reach. What bf16 does to the quality of a model is
 among the [results](results/first-findings.md#bf16-beside-float32).
 """,
     "evaluation": """
@@ -270,7 +271,7 @@ evaluator. `make bench` measures the sections up to *Loading* in about a quarter
 idle cores, and their tables are made of its JSON (`docs/results/performance`), which also holds
 every single turn. The later sections name their own commands.
 
-Measured on the following, while nothing but other work at idle priority ran:
+Measured on these, beside processes of idle priority at most where a section says nothing else:
 
 {machine}
 """

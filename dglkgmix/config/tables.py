@@ -224,7 +224,11 @@ class TrainingConfig(Generic[Open]):
     )
     # Early stopping ends most trainings before.
     epochs: int | Open = option(
-        "auto", "Most epochs of every stage.", flag="epochs", auto=_SIZE, bounds=AT_LEAST_1
+        "auto",
+        "Maximum number of epochs of each stage.",
+        flag="epochs",
+        auto=_SIZE,
+        bounds=AT_LEAST_1,
     )
     batch_size: int | Open = option(
         "auto",
