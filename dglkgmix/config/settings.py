@@ -37,7 +37,7 @@ class Config(Generic[Open]):
 
     @property
     def sigmoid_is_probability(self) -> bool:
-        """Whether σ(score) is one: not after softmax cross-entropy, nor of distances (method)."""
+        """Whether σ(score) is one: not after softmax cross-entropy, nor of distances."""
         decoder = classes.find("decoder", self.model.decoder)
         loss = settled(self, "loss", self.training.loss)
         return bool(loss == "bce" and decoder.sigmoid_is_probability)

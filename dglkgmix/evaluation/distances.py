@@ -1,4 +1,4 @@
-"""Mean embedding distances D_head and D_rel of low-degree triples (method, Embedding distance)."""
+"""Mean embedding distances D_head and D_rel of low-degree triples (Shomer et al., 2023, 6.3)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The probability of a ranked answer (method, Probability of a ranked answer)."""
+"""The probability of a ranked answer (docs/numbers.md)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Metrics of groups of a rank table's queries, never of batches (method, Evaluation)."""
+"""Metrics of groups of a rank table's queries, never of batches (docs/numbers.md, Metrics)."""
 
 from __future__ import annotations
 

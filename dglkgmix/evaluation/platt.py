@@ -1,4 +1,4 @@
-"""Platt scaling: probabilities σ(a·s + b) of scores, a > 0 (method, Calibration)."""
+"""Platt scaling: probabilities σ(a·s + b) of scores, a > 0 (docs/numbers.md, Calibration)."""
 
 from __future__ import annotations
 

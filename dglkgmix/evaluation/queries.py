@@ -48,7 +48,7 @@ class EvalQueries:
 def evaluation_queries(kg: KnowledgeGraph, split: str) -> EvalQueries:
     """Both queries of each of the N rows of a split: N tail queries, then N head queries.
 
-    Rows stay as the files hold them, duplicates included (method, Evaluation).
+    Rows stay as the files hold them, duplicates included (docs/numbers.md, Ranks).
     """
     return queries_of(kg, kg.split(split))
 

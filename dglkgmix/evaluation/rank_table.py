@@ -41,7 +41,7 @@ SCHEMA = pa.schema(
 
 @dataclass(frozen=True)
 class RankTable:
-    """One row a query, columns as in ``SCHEMA`` (method, Evaluation: Rank table).
+    """One row a query, columns as in ``SCHEMA`` (docs/numbers.md, Ranks).
 
     head, relation and tail name the original triple; direction tells which end was asked for.
     The degrees are the query's own: "tail" is the answer and "head" the given entity, so with

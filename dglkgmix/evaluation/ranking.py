@@ -1,4 +1,4 @@
-"""Filtered ranks in one blockwise pass over queries × entities (method, Evaluation).
+"""Filtered ranks in one blockwise pass over queries × entities (docs/numbers.md, Ranks).
 
 Queries that share head and relation share their scores. The scores of a block are compared with
 each answer and counted; known answers are then taken off by looking up their few scores. No sort

@@ -1,4 +1,4 @@
-"""Shortlists: the first candidates of a query (method, Probability of a ranked answer)."""
+"""Shortlists: the first candidates of a query (docs/numbers.md, Probability of a ranked answer)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Is one model better than another? Paired tests and intervals over test triples (method)."""
+"""Is one model better than another? Paired tests and intervals over test triples."""
 
 from __future__ import annotations
 

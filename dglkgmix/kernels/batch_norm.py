@@ -1,7 +1,7 @@
 """BatchNorm1d whose running statistics can be frozen, and averaged over processes.
 
 A pass of a single row is normalised with the running statistics, and a pass of mixed queries
-uses its own batch's statistics without entering the running ones (method, KG-Mixup 7).
+uses its own batch's statistics without entering the running ones.
 """
 
 from __future__ import annotations

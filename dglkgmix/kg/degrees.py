@@ -1,6 +1,6 @@
 """Degrees over the training triples, degree bins, and what a threshold would augment.
 
-Definitions: the method's section on notation. All degrees count distinct training triples,
+Definitions: Shomer et al., 2023, 3. All degrees count distinct training triples,
 reciprocal ones included; relations run over 0..2R-1.
 """
 

@@ -52,7 +52,7 @@ def one_to_k_ce(
 def synthetic_bce(scores: Tensor, terms: Terms, *, weights: Tensor | None = None) -> Tensor:
     """Binary cross-entropy of synthetic samples scored against their own tails, (S,).
 
-    One positive term each, no negatives (method, KG-Mixup 5); ``weights`` (S,) are their factors.
+    One positive term each, no negatives (Shomer et al., 2023, 4.3); ``weights`` (S,) are factors.
     """
     each = terms.positive(scores)
     return (each if weights is None else each * weights).sum()

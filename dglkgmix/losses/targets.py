@@ -14,7 +14,7 @@ Reduction = Literal["sum", "mean"]
 
 @dataclass(frozen=True)
 class Targets:
-    """Targets of binary cross-entropy: (1 - ε) y + m / |V| (method, Training regimes).
+    """Targets of binary cross-entropy: (1 - ε) y + m / |V|.
 
     Attributes:
         positive: the target of a true triple, (1 - ε) + m / |V|.

@@ -75,7 +75,7 @@ def _misfit(dim: int, height: int | str, kernel: int, shapes: list[tuple[int, in
 
 
 class ConvE(Decoder):
-    """score = ⟨f([h̄; r̄]), t⟩, with f as method.md (Decoders) lists it.
+    """score = ⟨f([h̄; r̄]), t⟩, with f the layers of :meth:`query`.
 
     Raises:
         ConfigError: the dimensions differ, or no such shape exists.

@@ -18,7 +18,7 @@ class Decoder(nn.Module, ABC):
     """Scores triples from the vectors of their head, relation and tail.
 
     A decoder first makes a query of a head and a relation, then scores it against tails. It
-    takes vectors, never ids, so mixed vectors pass through it like any other (method, Decoders).
+    takes vectors, never ids, so mixed vectors pass through it like any other.
 
     Letters: B batch, E entities, K candidates of a query, U distinct relations, De, Dr and Dq the
     dimensions of entity, relation and query vectors.

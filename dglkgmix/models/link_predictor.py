@@ -107,7 +107,7 @@ class LinkPredictor(nn.Module):
             lam: λ (S,).
 
         Batch norm uses the pass's own statistics, or the running ones for a single sample, and
-        leaves the running ones as they are (method, KG-Mixup 7).
+        leaves the running ones as they are.
         """
         heads = vectors.entity(torch.stack([first[:, 0], second[:, 0]]))  # (2, S, De)
         relations = vectors.relation(torch.stack([first[:, 1], second[:, 1]]))  # (2, S, Dr)

@@ -1,4 +1,4 @@
-"""R-GCN encoder: an entity's vector is made of its neighbours' (method, Decoders)."""
+"""R-GCN encoder: an entity's vector is made of its neighbours'."""
 
 from __future__ import annotations
 

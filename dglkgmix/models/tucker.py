@@ -12,10 +12,10 @@ from dglkgmix.models.decoder import MatrixDecoder, outer
 
 
 class TuckER(MatrixDecoder):
-    """score = W ×₁ h ×₂ r ×₃ t, with the norms and dropouts that method.md (Decoders) lists.
+    """score = W ×₁ h ×₂ r ×₃ t, with norms and dropouts between the products.
 
     The core (Dr, De, De) meets each distinct relation of a batch once. Hidden dropout 1 then
-    falls on every query's own copy of the contracted matrix, as the method asks.
+    falls on every query's own copy of the contracted matrix.
     """
 
     bias_by_default = True

@@ -15,7 +15,7 @@ from dglkgmix.strategies.mixup import Mixup
 
 
 class MixupPartners:
-    """KG-Mixup's partners and λ for edges of a DGL graph (method, KG-Mixup 1 to 3).
+    """KG-Mixup's partners and λ for edges of a DGL graph (Shomer et al., 2023, 4.2).
 
     Each training edge with tail-relation degree below the threshold is mixed with k others that
     point at the same node, whatever their types: partners are drawn uniformly and without

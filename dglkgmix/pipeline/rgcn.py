@@ -24,7 +24,7 @@ MATRICES = {"basis": BasisMatrices, "block": BlockMatrices}
 
 
 class HeteroRGCN(nn.Module):
-    """Layers of relational graph convolution over any DGL heterograph (method, Decoders).
+    """Layers of relational graph convolution over any DGL heterograph (Schlichtkrull et al., 2018).
 
     Messages pass along the edges that the graph has, each edge type with a matrix of its own,
     divided by the number of edges of the type that arrive at a node. To let them pass both ways,

@@ -20,8 +20,8 @@ class TailRelationDegree(dgl.transforms.BaseTransform):  # type: ignore[misc]
     """Writes the tail-relation degree of each edge, and its bin, to edge features.
 
     The degree of an edge (h, r, t) is the number of distinct training triples with relation r and
-    tail t (method, Notation). Held-out edges get theirs too, and do not count: degree 0 means that
-    r never pointed at t in training. The graph given stays as it is; a copy comes back.
+    tail t (Shomer et al., 2023, 3.2). Held-out edges get theirs too, and do not count: degree 0
+    means that r never pointed at t in training. The graph given stays as it is; a copy comes back.
 
     Args:
         degree_name: edge feature for the degree, (M,) int64.

@@ -1,4 +1,4 @@
-"""λ, and vectors mixed with it (method, KG-Mixup 3 and 4)."""
+"""λ, and vectors mixed with it (Shomer et al., 2023, 4.2)."""
 
 from __future__ import annotations
 

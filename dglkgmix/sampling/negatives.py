@@ -86,7 +86,7 @@ class NegativeSampler:
     """Draws negative tails uniformly from all entities, with replacement.
 
     With ``filtered``, negatives that are training triples are drawn again up to ten times; what is
-    still a training triple then is masked (method, Training regimes).
+    still a training triple then is masked.
 
     Raises:
         ConfigError: fewer than one negative.

@@ -1,4 +1,4 @@
-"""Strategies against degree bias (method, Strategies against bias)."""
+"""Strategies against degree bias."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ class Oversample(Strategy):
     """Each pair with d < η gets η - d extra draws an epoch, uniformly from its own d triples.
 
     An extra draw is one more positive term in 1-N, and one more triple with negatives of its own
-    in 1-K (method, Strategies against bias).
+    in 1-K (Shomer et al., 2023, 6.1.2).
     """
 
     reads = ("threshold",)

@@ -1,4 +1,4 @@
-"""Stochastic weight averaging exactly as the method has it (method, "SWA")."""
+"""Stochastic weight averaging (Izmailov et al., 2018)."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ def build_optimizer(model: nn.Module, training: TrainingConfig[Never]) -> torch.
 def build_schedule(
     optimizer: torch.optim.Optimizer, training: TrainingConfig[Never]
 ) -> torch.optim.lr_scheduler.LRScheduler:
-    """What each step of the schedule does to the rate (method, "Optimiser").
+    """What each step of the schedule does to the rate.
 
     A step follows every epoch, but for "plateau" validations without a new best.
     """

@@ -54,7 +54,7 @@ class StageState:
             first = not self.averaging.count
             self.averaging.update()
             if first:
-                # What came before averaging no longer competes (method, "SWA").
+                # What came before averaging no longer competes: the average is the result.
                 self.stopping.restart()
                 self.best = None
         elif not self.averaging.count and self.stage.training.schedule != "plateau":

@@ -127,7 +127,7 @@ class Trainer:
                 )
             first = self._load_state([stage.name for stage in plan]) if self._resume else 0
             for number in range(first, len(plan) - 1):
-                # method, Procedure 2
+                # Its vectors alone go on (Shomer et al., 2023, Algorithm 1).
                 self._start = Start.of_stage(self._stage(plan[number], number)[0].weights)
             selection, coverage = self._stage(plan[-1], len(plan) - 1)
             model = LinkPredictor.build(self.config.model, self.kg)

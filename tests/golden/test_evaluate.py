@@ -1,4 +1,4 @@
-"""Queries by bin, counted independently (method, Facts), through ``dglkgmix evaluate``."""
+"""Queries by bin, counted independently, through ``dglkgmix evaluate``."""
 
 from __future__ import annotations
 

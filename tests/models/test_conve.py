@@ -43,7 +43,7 @@ def test_prime_dimension_lists_near_ones():
 
 
 class Paper(nn.Module):
-    """The layers that method.md lists, one after the other, with the weights of ``ours``."""
+    """The layers of ConvE, one after the other, with the weights of ``ours``."""
 
     def __init__(self, ours):
         super().__init__()

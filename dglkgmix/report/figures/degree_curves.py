@@ -32,7 +32,7 @@ def entity_degree_curves(table: RankTable) -> Curves:
     """Figure 2 a: MRR by each of the four degrees; "tail" is the answer, "head" the given entity.
 
     Curves that are the same stand once. In- and out-degrees are, wherever every triple counts in
-    both directions, as the method has it.
+    both directions.
     """
     curves = {}
     for end in ("tail", "head"):
