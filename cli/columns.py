@@ -33,6 +33,12 @@ def aligned(
     return "\n".join(lines)
 
 
+def counted(count: int, noun: str) -> str:
+    """``1 query``, ``2,000 queries``."""
+    plural = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
+    return f"{count:,} {noun if count == 1 else plural}"
+
+
 def _width(text: str) -> int:
     """Places that a terminal takes: two for wide letters such as 東, none for marks."""
     none = ("Mn", "Me", "Cf")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from dglkgmix.cli import common
-from dglkgmix.cli.columns import aligned, number
+from dglkgmix.cli.columns import aligned, counted, number
 from dglkgmix.cli.outputs import IN, IN_FILE, OUT_FILE, check_new, overwrite_option
 from dglkgmix.cli.predict_facts import given_facts, relation_facts
 from dglkgmix.errors import ConfigError, DataError, UnknownNameError
@@ -200,8 +200,8 @@ def _many(run: Path, options: dict[str, Any]) -> None:
     facts = [where for where, row in asked if isinstance(row, Triple)]
     if facts and len(facts) < len(asked):
         raise DataError(
-            f"{queries}: {len(facts):,} of {len(asked):,} rows give head, relation and tail, as "
-            f"{facts[0]}; the others ask for one: put given facts into a file of their own"
+            f"{queries}: {len(facts):,} of {len(asked):,} rows give head, relation and tail, "
+            f"such as {facts[0]}; the others ask for one: put given facts into a file of their own"
         )
     if facts:
         _check_fact(options)
@@ -267,7 +267,8 @@ def _write(out: Path, predictions: list[Prediction], numbers: list[int]) -> None
     write_answers(out, predictions, numbers)
     answers = sum(len(prediction.answers) for prediction in predictions)
     click.echo(
-        f"{answers:,} answers to {len(predictions):,} queries: {common.printable(str(out))}",
+        f"{counted(answers, 'answer')} to {counted(len(predictions), 'query')}: "
+        f"{common.printable(str(out))}",
         err=True,
     )
 
@@ -293,7 +294,10 @@ def _page(prediction: Prediction) -> str:
         if prediction.another is not None:
             share = f"{100 * prediction.another:.1f} %"
             note += ", if the query lacks an answer;\n"
-            note += f"  of the relation's queries with a known answer {share} do"
+            note += f"  {share} of the relation's queries with a known answer have a further, "
+            note += "unknown one"
+    if query.asked == "relation":
+        note = "\n\n  probabilities are for answers that are entities"
     if any(a < b for a, b in pairwise(chances)):
         note += "\n  answers are in the order of their scores; --sort probability uses degrees and"
         note += " known answers"

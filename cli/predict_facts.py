@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dglkgmix.cli.columns import aligned, number
+from dglkgmix.cli.columns import aligned, counted, number
 from dglkgmix.cli.common import emit_json, one_line, printable, warn
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def given_facts(
         numbered = zip(facts, found, strict=True)
         rows = ({"query": number, **fact_row(fact)} for number, fact in numbered)
         write_rows(out, rows, COLUMNS, (fact.to_dict() for fact in found))
-        click.echo(f"{len(found):,} given facts: {printable(str(out))}", err=True)
+        click.echo(f"{counted(len(found), 'given fact')}: {printable(str(out))}", err=True)
     elif as_json:
         emit_json(found[0].to_dict())
     else:
@@ -54,7 +54,7 @@ def relation_facts(
     wanted = range(len(names)) if relation is None else [names.id(relation)]
     count = 0
 
-    def counted() -> Iterator[dict[str, Any]]:
+    def rows() -> Iterator[dict[str, Any]]:
         nonlocal count
         for each in wanted:
             for row in predictor.new_facts(each, top, by_bin=by_bin):
@@ -62,13 +62,13 @@ def relation_facts(
                 yield row
 
     if out is not None:
-        write_rows(out, counted(), NEW_COLUMNS)
-        shown = f"{len(wanted):,} relations" if len(wanted) > 1 else "1 relation"
-        click.echo(f"{count:,} new facts of {shown}: {printable(str(out))}", err=True)
+        write_rows(out, rows(), NEW_COLUMNS)
+        made = f"{counted(count, 'new fact')} of {counted(len(wanted), 'relation')}"
+        click.echo(f"{made}: {printable(str(out))}", err=True)
     elif as_json:
-        emit_json(list(counted()))
+        emit_json(list(rows()))
     else:
-        click.echo(_relation_page(names[wanted[0]], list(counted())))
+        click.echo(_relation_page(names[wanted[0]], list(rows())))
 
 
 def _fact_page(fact: Fact) -> str:
@@ -98,6 +98,8 @@ def _relation_page(relation: str, facts: list[dict[str, Any]]) -> str:
         return f"{title}\n\n  no new facts"
     rows = [["", "head", "tail", "plausibility", "probability of tail", "of head", "degree", "bin"]]
     for fact in facts:
+        if fact["place"] == 1 and len(rows) > 1:
+            rows.append([""] * len(rows[0]))  # The next bin.
         shown = [number(fact[f"{end}_probability"]) for end in ("tail", "head")]
         names = [str(fact["place"]), one_line(fact["head"]), one_line(fact["tail"])]
         degree = [f"{fact['tail_degree']:,}", readable(fact["tail_bin"])]

@@ -122,7 +122,10 @@ def find_subject(run: Path | None, options: Options) -> Subject:
     else:
         subject = _baseline(options)
     if not len(subject.table):
-        raise DataError(f"{subject.title}: its {options['split']} split holds no triples")
+        raise DataError(
+            f"{subject.title}: its {options['split']} split holds no triples: choose another by "
+            "--split"
+        )
     return subject
 
 

@@ -50,8 +50,16 @@ if TYPE_CHECKING:
     "as many where RUN was trained with --from.",
 )
 @click.option("--set", "sets", multiple=True, metavar="K=V", help="Any option: training.lr=1e-3.")
-@click.option("--show-config", is_flag=True, help="Print the settled configuration and stop.")
-@click.option("--resume", is_flag=True, help="Go on from the last complete state of --out.")
+@click.option(
+    "--show-config",
+    is_flag=True,
+    help="Print the configuration and what each auto in it becomes, and stop.",
+)
+@click.option(
+    "--resume",
+    is_flag=True,
+    help="Go on from the last complete state of --out; with SOURCE, begin where there is none.",
+)
 @click.option("--overwrite", is_flag=True, help="Replace the run in --out; other files stay.")
 @click.option(
     "--tensorboard", type=OUT_FOLDER, metavar="DIR", help="Write TensorBoard events to DIR."
@@ -189,15 +197,14 @@ def _told(options: dict[str, Any], group: Processes) -> dict[str, Any]:
 
 
 def _show_config(options: dict[str, Any]) -> None:
-    """The settled configuration; without SOURCE, what depends on the graph stays "auto"."""
+    """The configuration, with a comment that tells what each "auto" is on the graph of SOURCE."""
     from dglkgmix.config.toml import dumps
     from dglkgmix.training.launch import settled
 
     config = _assembled(options)
     _warn_of_recipe(options["recipe"], config)
-    if config.data.source:
-        config = settled(_read(config), config)
-    click.echo(dumps(config), nl=False)
+    final = settled(_read(config), config) if config.data.source else None
+    click.echo(dumps(config, settled=final), nl=False)
 
 
 def _assembled(options: dict[str, Any]) -> Config:

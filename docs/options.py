@@ -15,8 +15,9 @@ BAR = "\\|"
 HEAD = """# Options
 
 Every option of a training, as it stands in `config.toml`; `--set table.option=value` sets any of
-them. One that is set by name and that nothing reads is refused. `auto` is settled when a training
-begins, `same` is the main stage's value. Classes of [your own](guides/extending.md) may bring more.
+them. One that `--set` or a flag names and that nothing reads is refused; a file may hold options
+that its model or strategy does not read. `auto` is settled when a training begins, `same` is the
+main stage's value. Classes of [your own](guides/extending.md) may bring more.
 """
 
 

@@ -10,7 +10,7 @@ from typing_extensions import Never
 
 from dglkgmix.config import classes
 from dglkgmix.config.base import settled
-from dglkgmix.config.option import Option, declared
+from dglkgmix.config.option import Option, declared, shown
 from dglkgmix.config.tables import (
     DataConfig,
     ModelConfig,
@@ -21,6 +21,7 @@ from dglkgmix.config.tables import (
     SwaConfig,
     TrainingConfig,
 )
+from dglkgmix.errors import ConfigError
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,11 @@ class Config(Generic[Open]):
     pretrain: PretrainConfig[Open] = field(default_factory=PretrainConfig)
     swa: SwaConfig[Open] = field(default_factory=SwaConfig)
     runtime: RuntimeConfig[Open] = field(default_factory=RuntimeConfig)
+
+    def __post_init__(self) -> None:
+        for table, cls in SECTIONS.items():
+            if not isinstance(value := getattr(self, table), cls):
+                raise ConfigError(f"{table}: expected a {cls.__name__}, got {shown(value)}")
 
     @property
     def sigmoid_is_probability(self) -> bool:

@@ -33,9 +33,11 @@ def split_columns(X: Any, widths: tuple[int, ...]) -> list[Array]:
         columns = [rows[:, i] for i in range(rows.shape[1])]
     if len(columns) not in widths:
         wanted = " or ".join(str(width) for width in widths)
+        few = len(columns) < min(widths)
+        bound = f"minimum of {min(widths)}" if few else f"maximum of {max(widths)}"
         raise DataError(
             f"X has {len(columns)} feature(s) (shape=({len(X)}, {len(columns)})) while a "
-            f"minimum of {widths[0]} is required: {wanted} columns, head, relation and then tail"
+            f"{bound} is required: {wanted} columns, head, relation and then tail"
         )
     return [
         _named(column, f"column {place} ({role})")

@@ -73,7 +73,9 @@ class Candidates:
             ConfigError: an unknown rule, ``node-types`` without node types, or a rule and types.
         """
         if types is not None and rule is not None:
-            raise ConfigError("candidates: a rule and a file of types: choose one")
+            raise ConfigError(
+                "a rule of candidates and types of entities exclude each other: give one"
+            )
         if types is not None:
             numbers = {name: i for i, name in enumerate(sorted(set().union(*types.values())))}
             sets = (sorted(map(numbers.__getitem__, types[i])) for i in range(kg.num_entities))

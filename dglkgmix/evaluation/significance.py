@@ -201,6 +201,8 @@ def _check(first: RankTable, other: RankTable, both: str) -> None:
             f"{both} were ranked among different candidates, {rules[0]!r} and {rules[1]!r}: "
             "evaluate both with the same --candidates"
         )
+    if not len(first) or not len(other):
+        raise DataError(f"{both}: one of them has no queries of this split: compare another split")
     if len(first) != len(other):
         raise DataError(
             f"{both} were evaluated on different data: {len(first):,} and {len(other):,} queries"

@@ -85,7 +85,8 @@ def load(
         return load_binary(path)
     table = read_triples(path, options=options)
     if not len(table):
-        raise DataError(f"{path}: no triples: the file is empty")
+        below = " below its header" if options.header else ""
+        raise DataError(f"{path}: no triples: the file is empty{below}")
     return KnowledgeGraph(*encode(*split_table(table, split, split_seed, split_mirrors)))
 
 

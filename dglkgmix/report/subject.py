@@ -79,7 +79,9 @@ def read_subjects(runs: Sequence[Run], split: str, bins: DegreeBins) -> list[Sub
     subjects = []
     for place, (run, name) in enumerate(zip(runs, names, strict=True)):
         if not len(run.kg.split(split)):
-            raise DataError(f"{run.path}: its {split} split holds no triples to report on")
+            raise DataError(
+                f"{run.path}: its {split} split holds no triples to report on: choose another split"
+            )
         table, platt, encoder = run.rank_table(split), run.calibration(), run.model.encoder
         diagram: dict[str, list[Point]] = {}
         if platt is not None:

@@ -15,7 +15,7 @@ from dglkgmix.config.goal import MRR
 from dglkgmix.config.relevance import idle
 from dglkgmix.config.settings import OPTIONS
 from dglkgmix.config.toml import merge
-from dglkgmix.errors import ConfigError
+from dglkgmix.errors import ConfigError, DataError
 from dglkgmix.evaluation.queries import evaluation_queries
 from dglkgmix.files import RunFolder
 from dglkgmix.kg.graph import KnowledgeGraph
@@ -77,10 +77,13 @@ def train(
     Raises:
         ConfigError: options that make no sense, or ``out`` is the run that the training starts
             from; nothing has been written then.
+        DataError: ``kg`` is no graph.
         CheckpointError: ``out`` holds something and ``overwrite`` is not set, or is in use.
         NumericError: a loss that is not finite; the best weights so far are in ``out``.
         StorageError: the disk failed; the last complete state is intact.
     """
+    if not isinstance(kg, KnowledgeGraph):
+        raise DataError(f"kg must be a KnowledgeGraph, as load() reads one, not {kg!r:.40}")
     model: dict[str, Any] = {} if decoder is None else {"decoder": decoder}
     if isinstance(decoder, Decoder):
         model = {**decoder.arguments, "decoder": type(decoder)}

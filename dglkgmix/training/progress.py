@@ -52,7 +52,7 @@ class LineProgress(Progress):
         if due or row.valid_mrr is not None or row.epoch == self._epochs:
             self._last = elapsed
             left = _duration(elapsed / self._done * (self._epochs - row.epoch))
-            parts = [_losses(row), _speed(row), _valid(row), f"{left} left"]
+            parts = [_losses(row), _speed(row), _valid(row), f"{left} left at most"]
             figures = "  ".join(part for part in parts if part)
             self.message(f"{row.stage} {row.epoch}/{self._epochs} {figures}")
 
@@ -124,7 +124,8 @@ def _valid(row: Row) -> str:
     if row.valid_mrr is None:
         return ""
     goal = "" if row.valid_goal in (None, row.valid_mrr) else f" (goal {row.valid_goal:.4f})"
-    return f"valid MRR {row.valid_mrr:.4f}{goal}"
+    of = " of the average" if row.averaged else ""
+    return f"valid MRR{of} {row.valid_mrr:.4f}{goal}"
 
 
 def _losses(row: Row) -> str:

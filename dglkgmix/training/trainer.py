@@ -130,6 +130,7 @@ class Trainer:
                 # Its vectors alone go on (Shomer et al., 2023, Algorithm 1).
                 self._start = Start.of_stage(self._stage(plan[number], number)[0].weights)
             selection, coverage = self._stage(plan[-1], len(plan) - 1)
+            self._compare_stages(plan[-1].name, selection)
             model = LinkPredictor.build(self.config.model, self.kg)
             model.load_state_dict(selection.weights)
             self._progress.message("Ranking the held-out triples")
@@ -155,6 +156,11 @@ class Trainer:
         order = number + bool(self.config.pretrain.run)
         seed = derive(self.config.runtime.seed, "stage", order)
         work = self._begin(stage, seed)
+        if work.over:
+            self._progress.message(
+                f"Nothing is left to train: {work.epoch} epochs are done. A larger training.epochs "
+                "(--epochs) or training.patience goes on"
+            )
         loop = StageLoop(
             self.kg,
             work,
@@ -196,6 +202,20 @@ class Trainer:
                 "The best epoch is the result"
             )
         return selection, coverage
+
+    def _compare_stages(self, last: str, selection: Selection) -> None:
+        """Warn where the last stage ends below what an earlier one had reached on validation."""
+        earlier = [row.valid_goal for row in self._history if row.stage != last]
+        best = max((goal for goal in earlier if goal is not None), default=0.0)
+        if self._processes.main and selection.goal is not None and selection.goal < best:
+            _log.warning(
+                "stage %r ends with %.4f on validation, below %.4f of the stage before: it may "
+                "need a lower rate (training.lr) or, with KG-Mixup, a smaller weight "
+                "(strategy.synthetic_weight)",
+                last,
+                selection.goal,
+                best,
+            )
 
     def _begin(self, stage: Stage, seed: int) -> StageState:
         model = LinkPredictor.build(stage.model, self.kg, seed=derive(seed, "weights"))

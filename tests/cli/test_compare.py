@@ -30,10 +30,12 @@ def test_runs_on_different_data_are_refused(run, make_run):
         call(compare, run, changed)
 
 
-def test_an_empty_split_is_refused(make_run):
+def test_an_empty_split_is_refused(make_run, run):
     bare = make_run("bare", rows={"train": ring_rows()["train"], "valid": [], "test": []})
     with pytest.raises(DataError, match="bare: its test split holds no triples"):
         call(compare, bare, bare)
+    with pytest.raises(DataError, match="one of them has no queries of this split"):
+        call(compare, run, bare)
 
 
 def test_what_is_no_run_is_named(run, tmp_path):

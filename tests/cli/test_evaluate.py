@@ -137,7 +137,7 @@ def test_a_rule_and_a_file_of_types_are_one_too_many(run, tmp_path):
     rows = [f"{name},any" for name in Run.open(run).kg.entities]
     types.write_text("\n".join(["entity,type", *rows]))
     assert call_json(evaluate, run, "--types", types)["candidates"]["rule"] == "types-file"
-    with pytest.raises(ConfigError, match="choose one"):
+    with pytest.raises(ConfigError, match="exclude each other"):
         call(evaluate, run, "--types", types, "--candidates", "all")
 
 

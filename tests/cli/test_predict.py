@@ -112,7 +112,7 @@ def test_queries_with_unknown_names_can_be_left_out(run, tmp_path):
     queries.write_text(UNKNOWN)
     result = call(predict, run, "--queries", queries, "--out", out, "--skip-unknown", "--top", 1)
     assert "4 of 5 queries hold unknown names and are left out" in result.stderr
-    assert "1 answers to 1 queries" in result.stderr
+    assert "1 answer to 1 query" in result.stderr
     # The number is that of the query in the file.
     with out.open() as file:
         assert [row["query"] for row in csv.DictReader(file)] == ["2"]
@@ -220,7 +220,8 @@ def test_the_share_of_queries_with_another_answer_is_told(run, listed, monkeypat
     monkeypatch.setattr(Run, "list_probability", lambda self: counted)
     page = call(predict, run, "--head", "e2", "--relation", "skip").stdout
     assert page.endswith(
-        "lacks an answer;\n  of the relation's queries with a known answer 12.5 % do\n"
+        "lacks an answer;\n"
+        "  12.5 % of the relation's queries with a known answer have a further, unknown one\n"
     )
 
 

@@ -79,6 +79,8 @@ def test_the_page_and_the_json_of_a_relation(run):
     assert [(row["tail_bin"], row["place"]) for row in by_bin] == [
         *(("zero", 1), ("zero", 2), ("low", 1), ("low", 2))
     ]
+    page = call(predict, run, "--relation", "skip", "--top", 2, "--by-bin").stdout.splitlines()
+    assert [line.split()[:1] for line in page[3:]] == [["1"], ["2"], [], ["1"], ["2"]]
 
 
 @pytest.mark.parametrize(
@@ -107,5 +109,7 @@ def test_what_makes_no_sense_is_refused(run, options, error, message):
 def test_queries_among_given_facts_are_refused(run, tmp_path):
     queries = tmp_path / "facts.csv"
     queries.write_text("head,relation,tail\ne2,next,\ne2,skip,e9\n")
-    with pytest.raises(DataError, match=r"1 of 2 rows give head, relation and tail, as .*csv:3"):
+    with pytest.raises(
+        DataError, match=r"1 of 2 rows give head, relation and tail, such as .*csv:3"
+    ):
         call(predict, run, "--queries", queries, "--out", tmp_path / "out.csv")

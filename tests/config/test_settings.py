@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
+
 from dglkgmix.config import Config
 from dglkgmix.config.classes import DECODERS, STRATEGIES, find, title
 from dglkgmix.config.settings import OPTIONS, READING, TRAINING, flag_of, options
+from dglkgmix.errors import ConfigError
 
 
 def test_every_flag_stands_for_one_option() -> None:
@@ -31,6 +34,12 @@ def test_values_and_items() -> None:
     assert config.value("training.patience") == 10
     assert {made.key: value for made, value in config.items()}["swa.lr"] == 5e-4
     assert list(options(config)) == list(OPTIONS)
+
+
+@pytest.mark.parametrize("table", [{"training": {"epochs": 1}}, {"strategy": "mixup"}])
+def test_a_table_of_another_type_is_named(table) -> None:
+    with pytest.raises(ConfigError, match=r"(training: expected a Train|strategy: expected a Str)"):
+        Config(**table)
 
 
 def test_what_a_decoder_says_of_its_probabilities() -> None:

@@ -23,6 +23,7 @@ def test_categories_are_their_names():
     ("rows", "message"),
     [
         ([["a", "r"]], r"2 feature\(s\).*minimum of 3 is required"),
+        ([["a", "r", "b", 2021]], r"4 feature\(s\).*maximum of 3 is required"),
         (["a", "r", "b"], "2-dimensional"),
         (np.array([[0.0, 1.0, 2.0]]), r"row 0, column 0 \(head\): 0.0 is a float"),
         ([[0, 1, 2.0]], r"row 0, column 2 \(tail\): 2.0 is a float"),

@@ -68,7 +68,7 @@ def test_node_types_are_the_default_of_a_graph_that_has_them(toy):
     [
         ("node-types", None, "no node types"),
         ("seen", None, f"one of {', '.join(RULES)}, not 'seen'"),
-        ("all", {}, "choose one"),
+        ("all", {}, "exclude each other"),
     ],
 )
 def test_a_rule_that_cannot_be(toy, rule, types, message):

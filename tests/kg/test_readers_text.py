@@ -85,6 +85,12 @@ def test_columns_by_header():
     assert rows == [("a", "r", "b"), ("c", "s", "d")]
     with pytest.raises(DataError, match="f:3: cannot tell head, relation and tail"):
         read(text, header=True)
+    with pytest.raises(DataError, match=r"f:3: no column 'subjekt' among .* 'verb', 'subject'"):
+        read(text, header=True, columns=("subjekt", "verb", "object"))
+    with pytest.raises(
+        DataError, match=r"f:1: one column alone, 's;p;o': name .* with --delimiter"
+    ):
+        read("s;p;o\n", header=True)
     assert read("s\tp\to\n", header=True) == []
     assert read("s\tp\to\na\tr\tb\n", header=True) == [("a", "r", "b")]
 

@@ -3,7 +3,7 @@ import dataclasses
 import pytest
 
 from dglkgmix.config import RuntimeConfig, StrategyConfig
-from dglkgmix.errors import ConfigError
+from dglkgmix.errors import ConfigError, DataError
 from dglkgmix.files import RunFolder
 from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.runs.run import Run
@@ -19,6 +19,11 @@ def test_what_cannot_fit_is_refused_before_anything_is_written(graph, tmp_path, 
     with pytest.raises(ConfigError, match="of memory and 0 MiB are available"):
         train(graph, settings(), tmp_path / "run")
     assert not (tmp_path / "run").exists()
+
+
+def test_a_name_is_no_graph(tmp_path):
+    with pytest.raises(DataError, match=r"kg must be a KnowledgeGraph, .*, not 'world'"):
+        train("world", settings(), tmp_path / "run")
 
 
 @pytest.mark.parametrize(

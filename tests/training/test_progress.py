@@ -1,3 +1,4 @@
+import dataclasses
 import io
 
 from dglkgmix.runs.history import Row
@@ -36,7 +37,7 @@ def test_lines_tell_epoch_losses_speed_mrr_and_time_left():
     assert "3,000 triples/s" in second
     assert "valid MRR 0.2500  " in second
     assert "valid MRR 0.5000 (goal 0.1250)" in third
-    assert third.endswith("0:00 left")
+    assert third.endswith("0:00 left at most")
     assert "\r" not in stream.getvalue()
     assert "\x1b" not in stream.getvalue()
 
@@ -58,6 +59,8 @@ def test_a_bar_shows_the_same_on_a_terminal():
     assert "train 3/3" in text
     assert "100%" in text
     assert "valid MRR 0.2500" in text
+    run(BarProgress(stream), [dataclasses.replace(row(1, 0.25), averaged=1)])
+    assert "valid MRR of the average 0.2500" in stream.getvalue()
     assert "2,000 triples/s" in text
 
 

@@ -102,6 +102,18 @@ def test_schedules_and_goals_go_on_to_the_same_bits(graph, tmp_path, schedule):
     assert len({row["lr"] for row in history}) > 2
 
 
+@pytest.mark.parametrize(("last", "told"), [(0.3, True), (0.5, False)])
+def test_a_last_stage_that_ends_below_the_first_is_told(
+    graph, tmp_path, monkeypatch, caplog, last, told
+):
+    scripted(monkeypatch, [0.25, 0.4, 0.2, last])
+    options = ("pretrain.enabled=true", "pretrain.epochs=2", "training.epochs=2")
+    train(graph, settings(*options, "swa.enabled=false"), tmp_path / "run")
+    assert (
+        "ends with 0.3000 on validation, below 0.4000 of the stage before" in caplog.text
+    ) == told
+
+
 def test_the_best_epoch_is_that_of_the_goal(graph, tmp_path, monkeypatch):
     """Ten queries; the first alone counts for the goal."""
     first, rest = iter([0.2, 0.5, 0.4]), iter([0.9, 0.1, 0.8])
