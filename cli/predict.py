@@ -281,12 +281,14 @@ def _page(prediction: Prediction) -> str:
     title = " · ".join(common.one_line(part) for part in parts)
     if not prediction.answers:
         return f"{title}\n\n  no answers left"
-    rows = [["", query.asked, "score", "probability", "degree", "bin", ""]]
+    entities = query.asked != "relation"  # Relations have no probability.
+    rows = [["", query.asked, "score", *["probability"] * entities, "degree", "bin", ""]]
     for place, answer in enumerate(prediction.answers, start=1):
         remarks = ["known"] * answer.known + ["untrained"] * (not answer.trained)
-        figures = [f"{answer.score:.4f}", number(answer.probability), f"{answer.degree:,}"]
-        named = [str(place), common.one_line(answer.name)]
-        rows.append([*named, *figures, readable(answer.bin), ", ".join(remarks)])
+        named = [str(place), common.one_line(answer.name), f"{answer.score:.4f}"]
+        chance = [number(answer.probability)] * entities
+        bins = [f"{answer.degree:,}", readable(answer.bin)]
+        rows.append([*named, *chance, *bins, ", ".join(remarks)])
     note = ""
     chances = [a.probability for a in prediction.answers if a.probability is not None]
     if chances:
@@ -296,13 +298,11 @@ def _page(prediction: Prediction) -> str:
             note += ", if the query lacks an answer;\n"
             note += f"  {share} of the relation's queries with a known answer have a further, "
             note += "unknown one"
-    if query.asked == "relation":
-        note = "\n\n  probabilities are for answers that are entities"
     if any(a < b for a, b in pairwise(chances)):
         note += "\n  answers are in the order of their scores; --sort probability uses degrees and"
         note += " known answers"
     why = f"\n\n{why_page(prediction)}" if prediction.answers[0].why is not None else ""
-    return f"{title}\n\n{aligned(rows, right=(0, 2, 3, 4))}{note}{why}"
+    return f"{title}\n\n{aligned(rows, right={0, 2, 3, 3 + entities})}{note}{why}"
 
 
 def why_page(prediction: Prediction) -> str:

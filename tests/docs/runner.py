@@ -31,6 +31,7 @@ _EPOCH = re.compile(r"epoch \d+(?:, stopped early after \d+)? of \d+")
 # On standard error, and about what was learnt.
 _OF_SHORT_TRAININGS = (
     "Warning: the model's MRR, ",
+    "Warning: stage 'train' ends with ",
     "Warning: no probabilities: ",
     "  answers are in the order of their scores; ",
     "  * MRR of ranking by popularity alone: ",
