@@ -6,13 +6,15 @@ from typing import Any
 
 from dglkgmix.config.classes import find
 
-# Options that are "auto" by default: the paper's value and that of Lacroix et al. Their N3 penalty
-# depends on the graph, see dglkgmix.training.defaults.
+# Options that are "auto" by default: the paper's value and that of Lacroix et al., with β what was
+# better there (docs/results.md). Their N3 penalty depends on the graph, see
+# dglkgmix.training.defaults.
 VALUES: dict[str, tuple[Any, Any]] = {
     "loss": ("bce", "ce"),
     "optimizer": ("adam", "adagrad"),
     "label_smoothing": (0.1, 0.0),
     "input_dropout": (0.2, 0.0),
+    "synthetic_weight": (1.0, 0.1),
 }
 
 

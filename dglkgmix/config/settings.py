@@ -31,7 +31,7 @@ class Config(Generic[Open]):
     data: DataConfig = field(default_factory=DataConfig)
     model: ModelConfig[Open] = field(default_factory=ModelConfig)
     training: TrainingConfig[Open] = field(default_factory=TrainingConfig)
-    strategy: StrategyConfig = field(default_factory=StrategyConfig)
+    strategy: StrategyConfig[Open] = field(default_factory=StrategyConfig)
     pretrain: PretrainConfig[Open] = field(default_factory=PretrainConfig)
     swa: SwaConfig[Open] = field(default_factory=SwaConfig)
     runtime: RuntimeConfig[Open] = field(default_factory=RuntimeConfig)

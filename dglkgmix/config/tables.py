@@ -336,7 +336,7 @@ class TrainingConfig(Generic[Open]):
 
 
 @dataclass(frozen=True)
-class StrategyConfig(Chooser):
+class StrategyConfig(Chooser, Generic[Open]):
     """``[strategy]``: what is done about degree bias.
 
     ``own`` as in :class:`ModelConfig`.
@@ -405,8 +405,13 @@ class StrategyConfig(Chooser):
         of="strategy",
     )
     # β of the paper.
-    synthetic_weight: float = option(
-        1.0, "Weight of the mixup loss.", flag="synthetic_weight", bounds=AT_LEAST_0, of="strategy"
+    synthetic_weight: float | Open = option(
+        "auto",
+        "Weight of the mixup loss.",
+        flag="synthetic_weight",
+        auto=f"1; {_BASE} with their defaults: 0.1",
+        bounds=AT_LEAST_0,
+        of="strategy",
     )
     # The reference has none there.
     synthetic_bias: bool = option(False, "Per-entity bias on synthetic scores.", of="strategy")

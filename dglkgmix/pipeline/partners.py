@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from torch import Tensor
+from typing_extensions import Never
 
 from dglkgmix.config import Config, StrategyConfig, TrainingConfig
 from dglkgmix.config.checks import validate
@@ -54,8 +55,9 @@ class MixupPartners:
         fixed_lambda: float | None = None,
         seed: int = 0,
     ) -> None:
-        options = StrategyConfig(
+        options: StrategyConfig[Never] = StrategyConfig(
             name="mixup",
+            synthetic_weight=1.0,
             threshold=threshold,
             partners=partners,
             partner_rule=rule,

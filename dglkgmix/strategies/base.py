@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from torch import Tensor
+from typing_extensions import Never
 
 from dglkgmix.config import StrategyConfig, TrainingConfig
 from dglkgmix.kg.graph import KnowledgeGraph
@@ -90,7 +91,7 @@ class Strategy:
     adjustment: Adjustment | None = None
 
     def __init__(
-        self, kg: KnowledgeGraph, config: StrategyConfig, training: TrainingConfig
+        self, kg: KnowledgeGraph, config: StrategyConfig[Never], training: TrainingConfig
     ) -> None:
         self.kg = kg
         self.config = config

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing_extensions import Never
+
 from dglkgmix.config import StrategyConfig, TrainingConfig
 from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.losses.pointwise import Focus
@@ -14,7 +16,7 @@ class Focal(Strategy):
     reads = ("gamma", "focal_detach")
 
     def __init__(
-        self, kg: KnowledgeGraph, config: StrategyConfig, training: TrainingConfig
+        self, kg: KnowledgeGraph, config: StrategyConfig[Never], training: TrainingConfig
     ) -> None:
         super().__init__(kg, config, training)
         self.focus = Focus(config.gamma, config.focal_detach)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import torch
 from torch import Tensor
+from typing_extensions import Never
 
 from dglkgmix.config import StrategyConfig, TrainingConfig
 from dglkgmix.kg.graph import KnowledgeGraph
@@ -19,7 +20,7 @@ class LogitAdjustment(Strategy):
     losses = ("ce",)
 
     def __init__(
-        self, kg: KnowledgeGraph, config: StrategyConfig, training: TrainingConfig
+        self, kg: KnowledgeGraph, config: StrategyConfig[Never], training: TrainingConfig
     ) -> None:
         super().__init__(kg, config, training)
         self.adjustment = LogPrior(kg, config.tau, config.adjustment_smoothing)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 import torch
 from torch import Tensor
+from typing_extensions import Never
 
 from dglkgmix.config import StrategyConfig, TrainingConfig
 from dglkgmix.kg.degrees import mixing_summary
@@ -20,7 +21,7 @@ from dglkgmix.strategies.base import Strategy, SyntheticBatch
 
 
 class Mixup(Strategy):
-    """Method, KG-Mixup 1 to 6: partners and λ of a whole epoch are drawn at its start.
+    """KG-Mixup (Shomer et al., 2023, 4): partners and λ of a whole epoch are drawn at its start.
 
     With ``draws`` = s below k an epoch has s of the min(k, |C|) partners of a triple, each
     weighing min(k, |C|) / s. As s of a uniform sample are a uniform sample, that many are drawn at
@@ -49,7 +50,7 @@ class Mixup(Strategy):
     averaged = True
 
     def __init__(
-        self, kg: KnowledgeGraph, config: StrategyConfig, training: TrainingConfig
+        self, kg: KnowledgeGraph, config: StrategyConfig[Never], training: TrainingConfig
     ) -> None:
         super().__init__(kg, config, training)
         draws, rule = _draws(config), config.partner_rule

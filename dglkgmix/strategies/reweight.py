@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from torch import Tensor
+from typing_extensions import Never
 
 from dglkgmix.config import StrategyConfig, TrainingConfig
 from dglkgmix.kg.graph import KnowledgeGraph
@@ -16,7 +17,7 @@ class Reweight(Strategy):
     scaled = True
 
     def __init__(
-        self, kg: KnowledgeGraph, config: StrategyConfig, training: TrainingConfig
+        self, kg: KnowledgeGraph, config: StrategyConfig[Never], training: TrainingConfig
     ) -> None:
         super().__init__(kg, config, training)
         low = kg.degrees.edge_tail_relation < config.threshold

@@ -55,6 +55,10 @@ def resolve(config: Config, kg: KnowledgeGraph) -> Settled:
         ),
         training=_training(config.training, config, kg),
         pretrain=_pretrain(config, kg),
+        strategy=dataclasses.replace(
+            config.strategy,
+            synthetic_weight=settled(config, "synthetic_weight", config.strategy.synthetic_weight),
+        ),
         swa=dataclasses.replace(config.swa, enabled=_settle(config.swa.enabled, averaged)),
         runtime=dataclasses.replace(
             runtime,

@@ -27,7 +27,7 @@ class Stage:
     name: str
     model: ModelConfig[Never]
     training: TrainingConfig[Never]
-    strategy: StrategyConfig
+    strategy: StrategyConfig[Never]
     swa: SwaConfig[Never]
 
 

@@ -8,7 +8,7 @@ def test_defaults_are_the_designs() -> None:
     assert (config.training.regime, config.training.reduction) == ("1-n", "sum")
     assert (config.swa.start, config.swa.every, config.swa.lr) == (10, 10, 5e-4)
     assert (config.strategy.threshold, config.strategy.partners) == (5, 5)
-    assert (config.strategy.alpha, config.strategy.synthetic_weight) == (1.0, 1.0)
+    assert config.strategy.alpha == 1.0
     assert config.data.split == (0.8, 0.1, 0.1)
     assert config.model.edge_dropout == 1.0
 

@@ -167,6 +167,7 @@ def test_a_file_of_0_1_0_is_read() -> None:
         config = set_option(config, f"training.{name}", value)
     config = set_option(config, "model.input_dropout", 0.2)
     config = set_option(config, "strategy.tau", 1.0)
+    config = set_option(config, "strategy.synthetic_weight", 1.0)
     assert loads(text) == config
     written = [line for line in dumps(config).splitlines() if line and line in text.splitlines()]
     assert written == [line for line in text.splitlines() if line]

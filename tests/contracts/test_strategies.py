@@ -5,7 +5,6 @@ import itertools
 import pytest
 import torch
 
-from dglkgmix.config import StrategyConfig
 from dglkgmix.config.classes import DECODERS, STRATEGIES, find, reads
 from dglkgmix.models.link_predictor import LinkPredictor
 from dglkgmix.sampling.negatives import TripleBatches
@@ -13,7 +12,7 @@ from dglkgmix.sampling.queries import QueryBatches
 from dglkgmix.sampling.seeds import generator
 from dglkgmix.training.batch_loss import batch_loss
 from tests.graphs import random_graph
-from tests.settings import settled_model, settled_training
+from tests.settings import settled_model, settled_strategy, settled_training
 
 LOSSES = {name: ("ce",) if name == "logit-adjustment" else ("bce", "ce") for name in STRATEGIES}
 SETTINGS = [
@@ -38,7 +37,7 @@ def build(kg, decoder="conve", encoder="lookup"):
 def start(kg, name, regime, loss, *, epoch=1, seed=0, **options):
     regime, _, grouped = regime.partition(" ")
     training = settled_training(regime=regime, loss=loss, group_queries=bool(grouped))
-    config = StrategyConfig(name=name, **{"threshold": 3, "partners": 2, **options})
+    config = settled_strategy(name=name, **{"threshold": 3, "partners": 2, **options})
     strategy = find("strategy", name)(kg, config, training)
     strategy.start_epoch(epoch, seed)
     return strategy, training

@@ -7,11 +7,10 @@ from collections.abc import Callable
 import pytest
 import torch
 
-from dglkgmix.config import StrategyConfig
 from dglkgmix.config.classes import find
 from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.strategies import Strategy
-from tests.settings import settled_training
+from tests.settings import settled_strategy, settled_training
 
 # Edges 0-4, then their reciprocals 5-9:
 #   0 (1, r0, 0)   1 (2, r0, 0)   2 (3, r0, 0)   3 (4, r1, 0)   4 (1, r1, 2)
@@ -39,7 +38,7 @@ def make(five: KnowledgeGraph) -> Callable[..., Strategy]:
 
     def build(name: str, *, regime: str = "1-n", loss: str = "bce", **options: object) -> Strategy:
         training = settled_training(regime=regime, loss=loss)
-        return find("strategy", name)(five, StrategyConfig(name=name, **options), training)
+        return find("strategy", name)(five, settled_strategy(name=name, **options), training)
 
     return build
 

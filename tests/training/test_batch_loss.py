@@ -7,7 +7,6 @@ import pytest
 import torch
 from torch.nn.functional import binary_cross_entropy_with_logits as binary_cross_entropy
 
-from dglkgmix.config import StrategyConfig
 from dglkgmix.config.classes import find
 from dglkgmix.errors import ConfigError
 from dglkgmix.kg.graph import KnowledgeGraph
@@ -23,7 +22,7 @@ from dglkgmix.training import relations
 from dglkgmix.training.batch_loss import batch_loss
 from dglkgmix.training.prepared import prepare
 from tests.kernels import dense
-from tests.settings import settled_model, settled_training
+from tests.settings import settled_model, settled_strategy, settled_training
 
 E = 20
 TARGETS = Targets.smoothed(0.1, "auto", E)
@@ -43,7 +42,7 @@ def build(graph, decoder, **options):
 
 
 def setting(graph, training, **options):
-    config = StrategyConfig(**{"threshold": 2, **options})
+    config = settled_strategy(**{"threshold": 2, **options})
     strategy = find("strategy", config.name)(graph, config, training)
     strategy.start_epoch(1, 0)
     return strategy

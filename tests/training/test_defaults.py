@@ -61,6 +61,21 @@ def test_mixup_is_pretrained_and_averaged_and_the_others_are_not(graph):
     assert given.pretrain.enabled is True
 
 
+@pytest.mark.parametrize(
+    ("overrides", "weight"),
+    [
+        ((), 0.1),
+        (("strategy.synthetic_weight=1",), 1.0),
+        (("model.decoder=conve",), 1.0),
+        (("training.loss=bce",), 1.0),
+        (("training.regime=1-k",), 1.0),
+    ],
+)
+def test_mixed_samples_weigh_a_tenth_beside_a_softmax_over_all(graph, overrides, weight):
+    config = apply_overrides(Config(), ["strategy.name=mixup", *overrides])
+    assert resolve(config, graph).strategy.synthetic_weight == weight
+
+
 def test_a_training_with_a_parent_has_one_stage_and_a_quarter_of_the_epochs(graph):
     mixed = ["strategy.name=mixup", "training.parent=elsewhere"]
     config = resolve(apply_overrides(Config(), mixed), graph)

@@ -11,11 +11,11 @@ from dglkgmix.sampling.negatives import TripleBatches
 from dglkgmix.sampling.queries import QueryBatches
 from dglkgmix.sampling.seeds import generator
 from dglkgmix.training.prepared import candidates, edge_weights, prepare
-from tests.settings import settled_training
+from tests.settings import settled_strategy, settled_training
 
 
 def prepared(kg, name, training, **options):
-    strategy = find("strategy", name)(kg, StrategyConfig(name=name, **options), training)
+    strategy = find("strategy", name)(kg, settled_strategy(name=name, **options), training)
     strategy.start_epoch(1, 0)
     batches = QueryBatches(kg, 7) if training.regime == "1-n" else TripleBatches(kg, 7, 4)
     return prepare(next(iter(batches.epoch(generator(0)))), strategy, training, 20)
