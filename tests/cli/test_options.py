@@ -58,7 +58,7 @@ def test_other_values_are_refused_with_the_choices(args, message):
         ("--threshold", "Treat tail-relation degrees below it. [default: 5]"),
         ("--seed", "Seed of everything but the split. [default: 0]"),
         ("--alpha", "Mix with λ ~ Beta(α, α). [default: 1]"),
-        ("--epochs", "Most epochs of every stage. [default: by graph size]"),
+        ("--epochs", "Maximum number of epochs of each stage. [default: by graph size]"),
         ("--fixed-lambda", "One λ instead of draws; 1 is the control."),
     ],
 )

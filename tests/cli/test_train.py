@@ -179,7 +179,7 @@ def test_a_resume_needs_no_source_and_takes_more_epochs_and_other_threads(run, f
     assert "Nothing is left to train: 4 epochs are done." in err
     status, _, err = run("world", "--out", tmp_path / "run")
     assert status == 2
-    assert "choose another folder, --resume to go on with the run in it, or --overwrite" in err
+    assert "choose another folder, pass --resume to go on with the run in it, or pass --over" in err
 
 
 @pytest.mark.parametrize(
