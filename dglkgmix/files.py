@@ -355,8 +355,8 @@ def _check_empty(path: Path) -> None:
     """Refuse a folder that holds more than a run leaves that was killed at its start."""
     begun = ", pass --resume to go on with the run in it" if (path / MANIFEST).exists() else ""
     advice = (
-        f"; choose another folder{begun}, or pass {OVERWRITE} to replace the run in it (files of others "
-        "are kept)"
+        f"; choose another folder{begun}, or pass {OVERWRITE} to replace the run in it (files "
+        "of others are kept)"
     )
     refuse_others(path, (LOCK, TEMPORARY), advice)
 
