@@ -49,7 +49,8 @@ def experiment(file: str, out: Path | None, jobs: int, **options: Any) -> None:
       evidence-codex-s-distmult, evidence-codex-s-encoder, evidence-codex-s-conve-draws,
       evidence-codex-s-tucker-draws, evidence-world, evidence-codex-s-conve,
       evidence-codex-s-tucker, evidence-codex-s-rgcn, evidence-codex-s-parameters,
-      evidence-fb15k-237-conve, evidence-fb15k-237-conve-long
+      evidence-fb15k-237-conve, evidence-fb15k-237-conve-long,
+      evidence-fb15k-237-conve-long-float32
 
     After an interrupt, the same command resumes. results.md, results.csv and results.json are
     written after each cell. A cell that fails is reported, the others run, and the exit status is
