@@ -145,14 +145,14 @@ def choose_columns(
         return len(names), _positions(wanted, names)
     if columns is None and len(names) == 3:
         return 3, (0, 1, 2)
-    if by_name and columns is not None and (absent := [n for n in wanted if n not in names]):
-        raise DataError(f"{where}: no column {absent[0]!r} among the columns {found}")
     if len(names) == 1:
         raise DataError(
             f"{where}: one column alone, {found}: name what separates columns with --delimiter"
         )
+    absent = [name for name in wanted if name not in names] if by_name and columns else []
+    what = f"no column {absent[0]!r}" if absent else "cannot tell head, relation and tail"
     raise DataError(
-        f"{where}: cannot tell head, relation and tail among the columns {found}: "
+        f"{where}: {what} among the columns {found}: "
         "give three of these names with --columns, in the order head, relation, tail"
     )
 
