@@ -129,19 +129,8 @@ def _judged(run: Run, folds: int, runs: Path | None, *, quiet: bool) -> Suspects
 
 
 def _page(facts: list[Suspect], total: int) -> str:
-    rows = [
-        [
-            "",
-            "head",
-            "relation",
-            "tail",
-            "deviation",
-            "tail's rank",
-            "head's rank",
-            "split",
-            "judged by",
-        ]
-    ]
+    figures = ["deviation", "tail's rank", "head's rank", "split", "judged by"]
+    rows = [["", "head", "relation", "tail", *figures]]
     for place, suspect in enumerate(facts, 1):
         fact = suspect.fact
         names = [common.one_line(name) for name in (fact.head, fact.relation, fact.tail)]

@@ -58,19 +58,18 @@ def load(path: str | Path, base: Config | None = None) -> Config:
     return loads(read_utf8(path), base, where=str(path))
 
 
-def dumps(config: Config, base: Config | None = None, *, settled: Config[Any] | None = None) -> str:
+def dumps(config: Config, base: Config | None = None, *, settled: Config | None = None) -> str:
     """Write ``config`` as TOML that :func:`loads` reads back to an equal value.
 
     With ``base``, on top of which it is read then, only what differs from it. With ``settled``, a
     comment behind each value that is another there.
     """
-    final = {} if settled is None else dict(_values(settled))
+    became = {} if settled is None else differences(config, settled)
     kept = None if base is None else differences(base, config)
     tables: dict[str, list[str]] = {table: [] for table in SECTIONS}
     for option, value in config.items():
         if kept is None or option.key in kept:
-            became = final.get(option.key, value)
-            remark = "" if became == value else f"  # {toml_value(became)}"
+            remark = f"  # {toml_value(became[option.key][1])}" if option.key in became else ""
             line = f"{option.name} = {toml_value(value)}{remark}"
             tables[option.key.partition(".")[0]].append(line)
     shown = {table: lines for table, lines in tables.items() if lines or kept is None}
@@ -131,7 +130,7 @@ def differences(old: Config, new: Config) -> dict[str, tuple[Any, Any]]:
     return {key: pair for key, pair in pairs.items() if pair[0] != pair[1]}
 
 
-def _values(config: Config[Any]) -> Iterator[tuple[str, Any]]:
+def _values(config: Config) -> Iterator[tuple[str, Any]]:
     return ((made.key, value) for made, value in config.items())
 
 

@@ -1,7 +1,8 @@
 """Mixing partners, drawn by DGL's neighbour sampler for a whole epoch at a time.
 
-Method, KG-Mixup 1 and 2: each training triple with d_tail below the threshold gets min(k, |C|)
-partners, uniformly and without replacement from the candidates C, other triples with its tail.
+KG-Mixup (Shomer et al., 2023, 4.2): each training triple with d_tail below the threshold gets
+min(k, |C|) partners, uniformly and without replacement from the candidates C, other triples with
+its tail.
 """
 
 from __future__ import annotations

@@ -35,7 +35,7 @@ def stages(config: Settled) -> list[Stage]:
     """The stages that a resolved ``config`` asks for, in order.
 
     The first stage falls away where ``pretrain.run`` names a run whose embeddings are taken
-    instead. Method, "Procedure".
+    instead (Shomer et al., 2023, Algorithm 1).
     """
     main = Stage(MAIN, config.model, config.training, config.strategy, config.swa)
     if not config.pretrain.enabled or config.pretrain.run:
