@@ -28,7 +28,7 @@ from dglkgmix.training.parallel import check_devices, check_inputs
 from dglkgmix.training.progress import Progress
 from dglkgmix.training.stage_loop import StageLoop
 from dglkgmix.training.stage_state import StageState
-from dglkgmix.training.stages import Stage, stages
+from dglkgmix.training.stages import MAIN, Stage, stages
 
 _log = logging.getLogger(__name__)
 
@@ -156,7 +156,7 @@ class Trainer:
         order = number + bool(self.config.pretrain.run)
         seed = derive(self.config.runtime.seed, "stage", order)
         work = self._begin(stage, seed)
-        if work.over:
+        if work.over and stage.name == MAIN:
             self._progress.message(
                 f"Nothing is left to train: {work.epoch} epochs are done. A larger training.epochs "
                 "(--epochs) or training.patience goes on"

@@ -102,6 +102,17 @@ def test_schedules_and_goals_go_on_to_the_same_bits(graph, tmp_path, schedule):
     assert len({row["lr"] for row in history}) > 2
 
 
+def test_an_end_of_the_first_stage_is_none_of_the_training(graph, tmp_path):
+    config = settings("pretrain.enabled=true", "pretrain.epochs=2", "training.epochs=2")
+    with pytest.raises(KeyboardInterrupt):
+        train(graph, config, tmp_path / "run", observers=[Stop(after=3)])
+    recorder = Recorder()
+    continued(tmp_path / "run", config, progress=recorder)
+    assert "Going on after epoch 2 of stage 'pretrain'" in recorder.messages
+    assert [row.stage for row in recorder.rows] == ["train", "train"]
+    assert not any("Nothing is left" in text for text in recorder.messages)
+
+
 @pytest.mark.parametrize(("last", "told"), [(0.3, True), (0.5, False)])
 def test_a_last_stage_that_ends_below_the_first_is_told(
     graph, tmp_path, monkeypatch, caplog, last, told
