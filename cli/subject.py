@@ -130,14 +130,13 @@ def find_subject(run: Path | None, options: Options) -> Subject:
 
 
 def _run(path: Path, options: Options) -> Subject:
-    from dglkgmix.evaluation.model_scorer import ModelScorer
     from dglkgmix.kg.options import ReadOptions
 
     _refuse(options, "RUN, which holds its own triples", ("data", *READING))
     run = open_run(path, options["candidates"], options["types"])
-    scorer, reading = ModelScorer(run.model), ReadOptions(**run.config.data.reading)
+    reading = ReadOptions(**run.config.data.reading)
     anew = options["block"] is not None  # asked for
-    ranks = _ranker(scorer, run.kg, options, run.candidates) if anew else run.rank_table
+    ranks = _ranker(run.scorer, run.kg, options, run.candidates) if anew else run.rank_table
     return Subject(
         str(path),
         run.kg,
@@ -145,7 +144,7 @@ def _run(path: Path, options: Options) -> Subject:
         reading,
         run.candidates,
         ranks,
-        scorer,
+        run.scorer,
         platt=run.calibration,
         listed=run.list_probability,
         sigmoid_is_probability=run.config.sigmoid_is_probability,

@@ -45,7 +45,7 @@ _ABOVE_0_TO_1 = Bounds(lambda x: 0 < x <= 1, "must lie in (0, 1]")
 _SEED = Bounds(lambda x: 0 <= x < 2**63, "must lie in [0, 2^63)")
 _SPLIT_SEED = Bounds(lambda x: 0 <= x < 2**32, "must lie in [0, 2^32)")
 _SHARES = Bounds(
-    lambda x: x[0] > 0 and min(x) >= 0 and math.isclose(sum(x), 1),
+    lambda x: x[0] > 0 and min(x) >= 0 and math.isclose(sum(x), 1, abs_tol=1e-6),
     "must be three shares that add up to 1, the first above 0",
 )
 SPLITTING = ("split", "split_seed", "split_mirrors")

@@ -59,22 +59,6 @@ def as_column(y: Any) -> Array:
     return _named(values, "y (tail)")
 
 
-def as_weights(sample_weight: Any, count: int) -> Array:
-    """``fit``'s sample_weight as (count,) float64.
-
-    Raises:
-        DataError: another shape, a weight that is negative or not finite, or all zero.
-    """
-    weights = np.asarray(sample_weight, dtype=np.float64)
-    if weights.shape != (count,):
-        raise DataError(f"sample_weight must have the shape ({count},), not {weights.shape}")
-    if not np.isfinite(weights).all() or (weights < 0).any():
-        raise DataError("sample_weight must be finite and not negative")
-    if not weights.any():
-        raise DataError("sample_weight: all weights are zero, so there is nothing to learn from")
-    return weights
-
-
 def with_tails(columns: list[Array], y: Any) -> list[Array]:
     """Three columns: X's own, or X's two and y.
 

@@ -16,11 +16,10 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from dglkgmix.config.toml import set_option
 from dglkgmix.errors import ConfigError, DataError, UnknownNameError
 from dglkgmix.estimator import ranks as ranking
-from dglkgmix.estimator.columns import Array, Names, as_weights, split_columns, with_tails
+from dglkgmix.estimator.columns import Array, Names, split_columns, with_tails
 from dglkgmix.estimator.options import constructor, from_config, to_config
 from dglkgmix.estimator.packed import PackedRun
 from dglkgmix.evaluation.candidates import Candidates
-from dglkgmix.evaluation.model_scorer import ModelScorer
 from dglkgmix.evaluation.ranking import BLOCK, RUN
 from dglkgmix.kg import ROLES
 from dglkgmix.kg.graph import KnowledgeGraph
@@ -28,6 +27,7 @@ from dglkgmix.kg.splits import assign_parts
 from dglkgmix.prediction.facts import Fact, judge_facts
 from dglkgmix.runs.run import Run
 from dglkgmix.training.launch import train
+from dglkgmix.training.prepared import as_weights
 from dglkgmix.training.progress import make_progress
 
 
@@ -39,8 +39,8 @@ class TopK(NamedTuple):
             above the number of entities E there are E columns, all the answers there are.
         scores: (n, k) float, NaN there.
         probabilities: (n, k) float, that the answer is among held-out facts of its query: a lower
-            bound of that it is true. NaN there, for facts of ``fit``, after the first 20 other
-            answers, and everywhere with too few held-out triples to fit it.
+            bound of that it is true. NaN there, for facts of train and valid, after the first 20
+            other answers, and everywhere with too few held-out triples to fit it.
     """
 
     tails: Array
@@ -75,8 +75,9 @@ class KGCompleter(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         verbose: show progress on standard error.
 
     Attributes:
-        classes_: (E,) entities in ascending order: the columns of ``predict_proba``.
-        relations_: (R,) relations in ascending order.
+        classes_: (E,) entities: the columns of ``predict_proba``. ``fit`` has them ascending,
+            :meth:`from_run` in the run's order.
+        relations_: (R,) relations, likewise.
         history_: one dictionary an epoch.
         run_: the training as a :class:`dglkgmix.runs.run.Run`.
         n_features_in_, feature_names_in_: of the X that ``fit`` was given.
@@ -124,7 +125,9 @@ class KGCompleter(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             relations=Names(self.relations_).strings(),
         )
         Candidates.of(kg, self.candidates)  # Refused before the training.
-        weights = None if sample_weight is None else as_weights(sample_weight, len(triples))[kept]
+        weights = None
+        if sample_weight is not None:
+            weights = as_weights(sample_weight, len(triples))[kept]
         with tempfile.TemporaryDirectory(prefix="dglkgmix-") as folder:
             out = Path(folder) / "run"
             progress = make_progress(quiet=not self.verbose)
@@ -199,6 +202,9 @@ class KGCompleter(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         chances, listed = np.full(shape, np.nan), run.list_probability()
         for rows, block in self._blocks(heads, relations, run.candidates):
             scores = torch.from_numpy(block)
+            if listed is not None:
+                asked = run.kg, heads[rows], relations[rows], scores
+                found = listed.of_entities(*asked, candidates=run.candidates)
             if new_only:
                 known = self.run_.kg.known_index.tails_of(heads[rows], relations[rows])
                 scores[known] = -torch.inf
@@ -208,8 +214,6 @@ class KGCompleter(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             tails[rows][left] = self.classes_[places[left]]
             values[rows][left] = best[left]
             if listed is not None:
-                asked = run.kg, heads[rows], relations[rows], scores
-                found = listed.of_entities(*asked, candidates=run.candidates)
                 chances[rows] = np.where(left, np.take_along_axis(found, places, 1), np.nan)
         return TopK(tails, values, chances)
 
@@ -226,13 +230,13 @@ class KGCompleter(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         if self.unseen == "error" and unknown.any():
             self._refuse(columns)
         run = self._run()
-        return ranking.filtered_ranks(self._scorer(), run.kg, triples, run.candidates)
+        return ranking.filtered_ranks(self.run_.scorer, run.kg, triples, run.candidates)
 
     def predict_triples(self, X: Any, y: Any = None) -> list[Fact]:
         """What the model makes of given facts; UnknownNameError as in :meth:`predict`."""
         ids = torch.stack(self._known_ids(self._triples(X, y)[1]), 1)
         run = self._run()
-        asked = run.kg, self._scorer(), ids, run.list_probability()
+        asked = run.kg, self.run_.scorer, ids, run.list_probability()
         return judge_facts(*asked, candidates=run.candidates)
 
     def tail_relation_degree(self, X: Any, y: Any = None) -> Array:
@@ -262,7 +266,7 @@ class KGCompleter(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             UnknownNameError: a name that ``fit`` has not seen.
         """
         ids = self._known_ids(self._columns(X, (1, self.n_features_in_)))
-        vectors = self._scorer().vectors
+        vectors = self.run_.scorer.vectors
         kinds = (vectors.entity, vectors.relation, vectors.entity)
         parts = [of(column) for of, column in zip(kinds, ids, strict=False)]
         with torch.no_grad():
@@ -273,7 +277,7 @@ class KGCompleter(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         one = input_features is not None and len(input_features) == 1
         roles = ("entity",) if one else ROLES[: self.n_features_in_]
-        vectors = self._scorer().vectors
+        vectors = self.run_.scorer.vectors
         tables = {"relation": vectors.relations}
         sizes = [(role, tables.get(role, vectors.entities).shape[1]) for role in roles]
         names = [f"{role}_{i}" for role, size in sizes for i in range(size)]
@@ -316,7 +320,6 @@ class KGCompleter(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def _take(self, run: PackedRun) -> None:
         self.run_ = run
         self.history_ = run.history
-        self._cache: ModelScorer | None = None
 
     def _columns(self, X: Any, widths: tuple[int, ...]) -> list[Array]:
         check_is_fitted(self)
@@ -367,7 +370,7 @@ class KGCompleter(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
         Entities that are not ``among`` the candidates have −inf.
         """
-        scorer, entities = self._scorer(), len(self.classes_)
+        scorer, entities = self.run_.scorer, len(self.classes_)
         size = max(1, min(BLOCK // entities, RUN))
         for start in range(0, len(heads), size):
             rows = slice(start, start + size)
@@ -376,15 +379,6 @@ class KGCompleter(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             if among is not None and not among.everything:
                 scores[~among.mask(relations[rows], 0, entities)] = -torch.inf
             yield rows, scores.numpy()
-
-    def _scorer(self) -> ModelScorer:
-        if self._cache is None:
-            self._cache = ModelScorer(self.run_.model)
-        return self._cache
-
-    def __getstate__(self) -> dict[str, Any]:
-        state: dict[str, Any] = super().__getstate__()
-        return {**state, "_cache": None} if "_cache" in state else state
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

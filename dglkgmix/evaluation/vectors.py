@@ -78,7 +78,7 @@ def export_vectors(
     entities: Labels = {"name": list(kg.entities)}
     if model.bias is not None:
         bias = _array(model.bias)
-        _refuse_infinite(bias[:, None], kg.entities)
+        _refuse_infinite(bias[:, None], kg.entities, "bias")
         entities["bias"] = list(bias)
     relations: Labels = {
         "name": [*kg.relations, *kg.relations],
@@ -90,7 +90,7 @@ def export_vectors(
         _Table("relations", kg.relations, relations, theirs, degrees.of_relations),
     ]
     for table in tables:
-        _refuse_infinite(table.vectors, table.vocabulary)
+        _refuse_infinite(table.vectors, table.vocabulary, "vector")
     folder = path_of(folder)
     files = {folder / name: data for table in tables for name, data in FORMATS[form](table).items()}
     return write_folder(files, overwrite=overwrite)
@@ -107,13 +107,13 @@ class _Table:
     degrees: Tensor
 
 
-def _refuse_infinite(vectors: Floats, names: Vocabulary) -> None:
+def _refuse_infinite(vectors: Floats, names: Vocabulary, what: str) -> None:
     """Rows (N, D) of ``names``, or of these twice: the reciprocal relations."""
     bad = np.flatnonzero(~np.isfinite(vectors).all(1))
     if len(bad):
         name = names[int(bad[0]) % len(names)]
         raise NumericError(
-            f"the vector of {names.kind} {name!r} is not finite, one of {len(bad):,} such "
+            f"the {what} of {names.kind} {name!r} is not finite, one of {len(bad):,} such "
             f"in {len(vectors):,}: {DIVERGED}"
         )
 

@@ -160,7 +160,7 @@ def summarise(run: Run, bins: Sequence[int], distances: bool) -> dict[str, Any]:
         found = embedding_distances(run.kg, *tables, StrategyConfig().threshold)
         measured = {side: found[side] for side in ("head", "relation")}
     return {
-        "account": None if table is None else run.account("test", edges),
+        "account": None if table is None else run.account("test", edges, table=table),
         "valid_mrr": None if valid is None else valid["overall"]["mrr"],
         "valid_bins": valid_bins,
         "best_epoch": run.metrics["best_epoch"],

@@ -15,7 +15,7 @@ from dglkgmix.atomic import make_folder, write_atomic
 from dglkgmix.config import Config
 from dglkgmix.config.assembly import overridden
 from dglkgmix.config.checks import validate, validate_alone
-from dglkgmix.config.toml import differences, dumps
+from dglkgmix.config.toml import differences, dumps, toml_value
 from dglkgmix.errors import (
     OVERWRITE,
     CheckpointError,
@@ -25,7 +25,6 @@ from dglkgmix.errors import (
     StorageError,
 )
 from dglkgmix.evaluation.account import account
-from dglkgmix.evaluation.model_scorer import ModelScorer
 from dglkgmix.evaluation.queries import evaluation_queries
 from dglkgmix.evaluation.rank_table import rank_split
 from dglkgmix.experiments.execute import load_graph, train_or_resume
@@ -280,7 +279,7 @@ def _trial(plan: Search, kg: KnowledgeGraph, trial: Any) -> float:
 
 def _steering_account(path: Path, kg: KnowledgeGraph) -> dict[str, Any]:
     """Of the validation split, filtered by train and valid alone: test triples steer no search."""
-    return account(rank_split(ModelScorer(Run.open(path).model), kg, "valid"), DegreeBins())
+    return account(rank_split(Run.open(path).scorer, kg, "valid"), DegreeBins())
 
 
 class _Pruner:
@@ -343,10 +342,8 @@ def _report(plan: Search, study: Any, trial: Any, say: Callable[[str], None]) ->
 
 def _write_best(plan: Search, best: Any) -> None:
     config = set_options(plan.base, best.params, where=BEST)
-    head = [
-        "[recipe]",
-        f'about = "The best of a search: trial {best.number} of study {plan.study_name}"',
-    ]
+    about = f"The best of a search: trial {best.number} of study {plan.study_name}"
+    head = ["[recipe]", f"about = {toml_value(about)}"]
     path = plan.run_folder(best.number)
     if (path / "metrics.json").exists():  # The best run may be another machine's.
         test = Run.open(path).metrics["test"]

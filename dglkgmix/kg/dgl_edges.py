@@ -234,11 +234,13 @@ def to_dgl(kg: Graph) -> DGLGraph:
     types = list(kg.edge_types or map(edge_type, range(kg.num_relations)))
     local = torch.arange(kg.num_entities)  # id of each entity within its node type
     sizes = {types[0][0]: kg.num_entities}
-    if kg.edge_types is not None and kg.node_types is not None:
-        members = [(kg.node_types == i).nonzero().flatten() for i in range(len(kg.node_type_names))]
+    kinds = kg.node_types
+    if kinds is not None and kg.edge_types is not None and types[0][0] in kg.node_type_names:
+        members = [(kinds == i).nonzero().flatten() for i in range(len(kg.node_type_names))]
         sizes = dict(zip(kg.node_type_names, map(len, members), strict=True))
         for entities in members:
             local[entities] = torch.arange(len(entities))
+        kinds = None  # DGL's own; what `ndata["ntype"]` gave stays a feature.
     rows = [(triples[:, 1] == r).nonzero().flatten() for r in range(kg.num_relations)]
     data = {
         t: (local[triples[at, 0]], local[triples[at, 2]]) for t, at in zip(types, rows, strict=True)
@@ -247,6 +249,6 @@ def to_dgl(kg: Graph) -> DGLGraph:
     for kind, at in zip(types, rows, strict=True):
         for name, values in features.items():
             graph.edges[kind].data[name] = values[at]
-    if kg.node_types is not None and kg.edge_types is None:
-        graph.ndata["ntype"] = kg.node_types.clone()
+    if kinds is not None:
+        graph.ndata["ntype"] = kinds.clone()
     return graph

@@ -72,17 +72,11 @@ class Encoder(nn.Module, ABC):
         self.relation_table = nn.Parameter(torch.zeros(relations, relation_dim))
 
     @abstractmethod
-    def encode(
-        self,
-        hidden_edges: Tensor | None = None,
-        nodes: Tensor | None = None,
-        generator: torch.Generator | None = None,
-    ) -> Vectors:
+    def encode(self, hidden_edges: Tensor | None = None, nodes: Tensor | None = None) -> Vectors:
         """Vectors of all entities; in training an encoder may leave out all but ``nodes``.
 
         Args:
             hidden_edges: rows of ``kg.edges`` that, with their reciprocals, must not pass
                 messages: a training batch's own. Without effect in eval mode.
             nodes: distinct entity ids that the batch needs; None for all of them.
-            generator: where random choices are drawn from (CPU); PyTorch's global one if None.
         """

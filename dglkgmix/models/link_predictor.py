@@ -64,14 +64,9 @@ class LinkPredictor(nn.Module):
         """E."""
         return self.encoder.entity_table.shape[0]
 
-    def encode(
-        self,
-        hidden_edges: Tensor | None = None,
-        nodes: Tensor | None = None,
-        generator: torch.Generator | None = None,
-    ) -> Vectors:
+    def encode(self, hidden_edges: Tensor | None = None, nodes: Tensor | None = None) -> Vectors:
         """The vectors that the other methods take; see :meth:`Encoder.encode`."""
-        return self.encoder.encode(hidden_edges, nodes, generator)
+        return self.encoder.encode(hidden_edges, nodes)
 
     def query(self, vectors: Vectors, heads: Tensor, relations: Tensor) -> Tensor:
         """Queries (B, Dq) of head ids (B,) and relation ids (B,)."""

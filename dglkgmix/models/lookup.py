@@ -11,11 +11,6 @@ from dglkgmix.models.encoder import Encoder, Vectors
 class Lookup(Encoder):
     """The embedding tables as they are."""
 
-    def encode(
-        self,
-        hidden_edges: Tensor | None = None,
-        nodes: Tensor | None = None,
-        generator: torch.Generator | None = None,
-    ) -> Vectors:
+    def encode(self, hidden_edges: Tensor | None = None, nodes: Tensor | None = None) -> Vectors:
         """Both tables, whichever ``nodes`` are asked for."""
         return Vectors(self.entity_table, self.relation_table)

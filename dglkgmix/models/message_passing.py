@@ -71,36 +71,29 @@ class MessagePassing(Encoder):
         self.dropout = Dropout(encoder_dropout)
         self.layers = nn.ModuleList(layers)
 
-    def encode(
-        self,
-        hidden_edges: Tensor | None = None,
-        nodes: Tensor | None = None,
-        generator: torch.Generator | None = None,
-    ) -> Vectors:
+    def encode(self, hidden_edges: Tensor | None = None, nodes: Tensor | None = None) -> Vectors:
         """Pass the messages; see :meth:`Encoder.encode`.
 
         Samples only in training with a fanout; without ``nodes`` then around all entities. Works
         in the precision of the tables, also under autocast.
         """
-        hidden = self._hidden(hidden_edges, generator)
+        hidden = self._hidden(hidden_edges)
         with torch.autocast(self.entity_table.device.type, enabled=False):
             if self.training and self.fanout > 0:
-                return self._encode_sampled(hidden, nodes, generator)
+                return self._encode_sampled(hidden, nodes)
             hoods = [self.messages.full] * len(self.layers)
             return Vectors(*self._pass(self.entity_table, hoods, hidden))
 
-    def _hidden(self, edges: Tensor | None, generator: torch.Generator | None) -> Tensor | None:
+    def _hidden(self, edges: Tensor | None) -> Tensor | None:
         if edges is None or not self.training or self.edge_dropout == 0 or len(edges) == 0:
             return None
         both = with_reciprocals(edges, self.messages.graph.num_edges)
-        return thinned(both, self.edge_dropout, generator)
+        return thinned(both, self.edge_dropout)
 
-    def _encode_sampled(
-        self, hidden: Tensor | None, nodes: Tensor | None, generator: torch.Generator | None
-    ) -> Vectors:
+    def _encode_sampled(self, hidden: Tensor | None, nodes: Tensor | None) -> Vectors:
         entities = len(self.entity_table)
         wanted = torch.arange(entities) if nodes is None else torch.unique(nodes.cpu())
-        seed = int(torch.randint(2**31 - 1, (), generator=generator))
+        seed = int(torch.randint(2**31 - 1, ()))
         sampler = NeighbourSampler(self.messages.graph, self.fanout, len(self.layers))
         sources, hoods = sampler.draw(wanted, None if hidden is None else hidden.cpu(), seed)
         device = self.entity_table.device

@@ -97,9 +97,9 @@ def with_reciprocals(edges: Tensor, num_edges: int) -> Tensor:
     return torch.cat([originals, originals + half])
 
 
-def thinned(edges: Tensor, share: float, generator: torch.Generator | None) -> Tensor:
+def thinned(edges: Tensor, share: float) -> Tensor:
     """Each pair of edges that :func:`with_reciprocals` gives stays with probability ``share``."""
     if share >= 1:
         return edges
-    coins = torch.rand(len(edges) // 2, generator=generator) < share
+    coins = torch.rand(len(edges) // 2) < share
     return edges[coins.repeat(2).to(edges.device)]

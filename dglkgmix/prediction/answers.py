@@ -12,11 +12,12 @@ from torch import Tensor
 from dglkgmix.errors import DIVERGED, ConfigError, NumericError
 from dglkgmix.evaluation.candidates import Candidates
 from dglkgmix.evaluation.list_probability import ListProbability
-from dglkgmix.evaluation.model_scorer import ModelScorer, Scorer
+from dglkgmix.evaluation.model_scorer import Scorer
 from dglkgmix.evaluation.neighbours import Neighbours
 from dglkgmix.evaluation.shortlist import best_places
 from dglkgmix.kg import ROLES
 from dglkgmix.kg.degrees import DegreeBins
+from dglkgmix.kg.keys import as_ids
 from dglkgmix.kg.statistics import SHARE, functional
 from dglkgmix.kg.tables import TripleTable
 from dglkgmix.prediction.facts import (
@@ -146,10 +147,10 @@ class Predictor:
     @classmethod
     def of(cls, run: Run, bins: DegreeBins | None = None, *, explain: bool = False) -> Predictor:
         """With the model of a run and its probability of ranked answers."""
-        scorer, explainer = ModelScorer(run.model), None
+        explainer = None
         if explain:
-            explainer = Explainer(run.kg, Neighbours(run.kg, run.model, scorer.vectors))
-        given = run.kg, scorer, run.list_probability(), bins, explainer
+            explainer = Explainer(run.kg, Neighbours(run.kg, run.model, run.scorer.vectors))
+        given = run.kg, run.scorer, run.list_probability(), bins, explainer
         return cls(*given, candidates=run.candidates)
 
     def predict(
@@ -170,8 +171,7 @@ class Predictor:
             ConfigError: ``top`` is below 1, or there are no probabilities to sort by.
             NumericError: a score is not finite.
         """
-        if top < 1:
-            raise ConfigError(f"top must be at least 1, not {top}: it is the number of answers")
+        _check_top(top)
         kg, asked = self.kg, query.asked
         if sort == "probability" and (self.listed is None or asked == "relation"):
             raise ConfigError(
@@ -283,9 +283,13 @@ class Predictor:
 
         Raises:
             UnknownNameError: a relation that the graph lacks; the message lists close matches.
+            OutOfRangeError: no relation has this id.
+            ConfigError: ``top`` is below 1.
             NumericError: a score is not finite.
         """
-        chosen = self.kg.relations.id(relation) if isinstance(relation, str) else relation
+        _check_top(top)
+        named = self.kg.relations.id(relation) if isinstance(relation, str) else relation
+        chosen = int(as_ids([named], "relation", self.kg.num_relations))
         bins = self.bins if by_bin else None
         asked = self.kg, self.scorer, chosen, top, self.listed
         found = new_facts(*asked, by_bin=bins, candidates=self.candidates)
@@ -295,6 +299,11 @@ class Predictor:
             for fact, place, plausibility in zip(*columns, strict=True)
         ]
         return [{column: row[column] for column in NEW_COLUMNS} for row in rows]
+
+
+def _check_top(top: int) -> None:
+    if top < 1:
+        raise ConfigError(f"top must be at least 1, not {top}: it is the number of answers")
 
 
 def _likeliest(scores: Tensor, among: Tensor, count: int, chances: Tensor) -> Tensor:

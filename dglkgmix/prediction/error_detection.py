@@ -18,7 +18,6 @@ from torch import Tensor
 from dglkgmix.config import Config
 from dglkgmix.errors import CheckpointError, ConfigError
 from dglkgmix.evaluation.list_probability import FOLDS
-from dglkgmix.evaluation.model_scorer import ModelScorer
 from dglkgmix.evaluation.shortlist import Array
 from dglkgmix.files import MANIFEST, RunFolder
 from dglkgmix.kg.graph import KnowledgeGraph
@@ -109,7 +108,7 @@ def detect_errors(
     held = assign_folds(triples[:count], folds)
 
     def judge(run_: Run, rows: Tensor) -> list[Fact]:
-        return judge_facts(kg, ModelScorer(run_.model), rows, candidates=run.candidates)
+        return judge_facts(kg, run_.scorer, rows, candidates=run.candidates)
 
     facts: list[tuple[Fact, str]] = []
     for number in np.unique(held[held >= 0]).tolist():  # with few facts some folds have none
@@ -151,8 +150,11 @@ def assign_folds(triples: Tensor, folds: int, seed: int = 0) -> Tensor:
 
 def _without(run: Run, kept: Tensor, out: Path, progress: Progress | None) -> Run:
     """A run with the same settings on the distinct training triples that are ``kept``, (N,)."""
-    kg = run.kg
-    rows = kg.train[kept[kg.train_edges]]
+    kg, weights = run.kg, run_files.read_sample_weight(run.folder)
+    kept = kept[kg.train_edges]
+    rows = kg.train[kept]
+    if weights is not None:
+        weights = weights[kept]
     part = KnowledgeGraph(
         *(kg.entities, kg.relations, rows, kg.valid, kg.test),
         node_types=kg.node_types,
@@ -161,7 +163,7 @@ def _without(run: Run, kept: Tensor, out: Path, progress: Progress | None) -> Ru
     )
     config = _with_batches_of(run.config, part)
     if not ((out / MANIFEST).exists() and RunFolder.open(out).has(run_files.CONFIG)):
-        train(part, config, out, overwrite=True, progress=progress)
+        train(part, config, out, overwrite=True, progress=progress, sample_weight=weights)
     found = Run.open(out)
     if found.config != config or not torch.equal(found.kg.train, rows):
         raise CheckpointError(

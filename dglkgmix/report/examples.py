@@ -8,7 +8,6 @@ import numpy as np
 import torch
 
 from dglkgmix.evaluation.metrics import bin_of
-from dglkgmix.evaluation.model_scorer import ModelScorer
 from dglkgmix.evaluation.neighbours import Neighbours
 from dglkgmix.kg import ROLES
 from dglkgmix.kg.degrees import DegreeBins
@@ -44,9 +43,8 @@ class Example:
 def find_examples(subject: Subject, bins: DegreeBins) -> list[Example]:
     """An easy and a hard query of every bin that has any, in the order of the bins."""
     run = subject.run
-    scorer, listed = ModelScorer(run.model), run.list_probability()
-    predictor = Predictor(run.kg, scorer, listed, bins, candidates=run.candidates)
-    explainer = Explainer(run.kg, Neighbours(run.kg, run.model, scorer.vectors))
+    predictor = Predictor.of(run, bins)
+    explainer = Explainer(run.kg, Neighbours(run.kg, run.model, run.scorer.vectors))
     table = subject.table
     groups, ranks = bin_of(table, bins), table["rank"]
     found = []

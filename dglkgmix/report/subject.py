@@ -12,7 +12,6 @@ from dglkgmix.config.classes import title
 from dglkgmix.errors import DataError
 from dglkgmix.evaluation.calibration import Point, reliability
 from dglkgmix.evaluation.distances import embedding_distances
-from dglkgmix.evaluation.model_scorer import ModelScorer
 from dglkgmix.evaluation.negatives import labelled_scores
 from dglkgmix.evaluation.platt import Platt
 from dglkgmix.evaluation.rank_table import RankTable
@@ -86,12 +85,12 @@ def read_subjects(runs: Sequence[Run], split: str, bins: DegreeBins) -> list[Sub
         diagram: dict[str, list[Point]] = {}
         if platt is not None:
             # Over the same true and sampled false triples as the account's calibration.
-            found = labelled_scores(ModelScorer(run.model), run.kg, split, table)
+            found = labelled_scores(run.scorer, run.kg, split, table)
             for when, scaling in (("before scaling", Platt()), ("after scaling", platt)):
                 diagram[when] = reliability(found.scores, found.labels, scaling)
         vectors = encoder.entity_table.cpu(), encoder.relation_table.cpu()
         distances = embedding_distances(run.kg, *vectors, run.config.strategy.threshold)
-        intervals, account = mrr_intervals([table], bins), run.account(split, bins)
+        intervals, account = mrr_intervals([table], bins), run.account(split, bins, table=table)
         subjects.append(
             Subject(isolated(name), place, run, table, account, intervals, diagram, distances)
         )

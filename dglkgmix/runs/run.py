@@ -158,6 +158,11 @@ class Run:
         return model.to(self.device).eval()
 
     @cached_property
+    def scorer(self) -> ModelScorer:
+        """Scores of the model."""
+        return ModelScorer(self.model)
+
+    @cached_property
     def history(self) -> list[dict[str, Any]]:
         """One dictionary an epoch; see :class:`dglkgmix.runs.history.Row`."""
         if not self.folder.has(run_files.HISTORY):
@@ -189,8 +194,8 @@ class Run:
         name = run_files.ranks_name(split)
         if self.folder.has(name) and self._is_default:
             return RankTable.from_bytes(self.folder.read(name), self.path / name)
-        scorer, block = ModelScorer(self.model), self.config.runtime.block
-        return rank_split(scorer, self.kg, split, block, candidates=self.candidates)
+        block = self.config.runtime.block
+        return rank_split(self.scorer, self.kg, split, block, candidates=self.candidates)
 
     def calibration(self) -> Platt | None:
         """Platt scaling against random false triples, as stored, else fitted now.
@@ -202,7 +207,7 @@ class Run:
             return None if stored is None else Platt(**stored)
         if not len(self.kg.valid):
             return None
-        return fit_calibration(ModelScorer(self.model), self.kg, self.rank_table("valid"))
+        return fit_calibration(self.scorer, self.kg, self.rank_table("valid"))
 
     def list_probability(self) -> ListProbability | None:
         """The probability of ranked answers, as stored, else (as in runs of 0.1.0) fitted now.
@@ -213,7 +218,7 @@ class Run:
             stored = self.metrics["shortlist"]
             if stored is None or stored["weights"].keys() == set(FEATURES):
                 return None if stored is None else ListProbability.from_dict(stored)
-        return fit_on_validation(ModelScorer(self.model), self.kg, self.candidates)
+        return fit_on_validation(self.scorer, self.kg, self.candidates)
 
     def neighbours(self, name: str, top: int = 10, *, relation: bool = False) -> list[Neighbour]:
         """The entities nearest to the entity ``name``, or relations to the relation.
@@ -225,13 +230,15 @@ class Run:
         """
         return Neighbours(self.kg, self.model).of(name, top, relation=relation)
 
-    def account(self, split: str = "test", bins: DegreeBins | None = None) -> dict[str, Any]:
-        """What ``dglkgmix evaluate --json`` prints of ``split``."""
+    def account(
+        self, split: str = "test", bins: DegreeBins | None = None, *, table: RankTable | None = None
+    ) -> dict[str, Any]:
+        """What ``dglkgmix evaluate --json`` prints of ``split``, whose ranks may be given."""
         return split_account(
-            ModelScorer(self.model),
+            self.scorer,
             self.kg,
             split,
-            self.rank_table(split),
+            table or self.rank_table(split),
             platt=self.calibration(),
             listed=self.list_probability(),
             new=self.new_entities,

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import torch
 from torch import Tensor
 
@@ -87,10 +88,16 @@ def read_config(folder: RunFolder) -> Config:
     return config
 
 
-def write_graph(folder: RunFolder, kg: KnowledgeGraph, new: Tensor | None = None) -> None:
+def write_graph(
+    folder: RunFolder,
+    kg: KnowledgeGraph,
+    new: Tensor | None = None,
+    sample_weight: Tensor | None = None,
+) -> None:
     """Store names and triples: a run stands alone when its source has moved.
 
-    ``new`` (E,) bool marks the entities that the run it started from does not know.
+    ``new`` (E,) bool marks the entities that the run it started from does not know;
+    ``sample_weight`` (N,) double is what the training triples weigh.
     """
     entities: dict[str, Any] = {"name": kg.entities.arrow()}
     if new is not None and new.any():
@@ -105,6 +112,9 @@ def write_graph(folder: RunFolder, kg: KnowledgeGraph, new: Tensor | None = None
     codes = np.repeat(np.arange(len(SPLITS), dtype=np.int8), [len(rows) for rows in splits])
     triples = dict(zip(ROLES, map(pa.array, columns), strict=True))
     triples["split"] = pa.DictionaryArray.from_arrays(pa.array(codes), pa.array(SPLITS))
+    if sample_weight is not None:
+        held = torch.ones(len(codes) - len(kg.train), dtype=torch.double)
+        triples["weight"] = pa.array(torch.cat([sample_weight, held]).numpy())
     folder.write(TRIPLES, packed(pa.table(triples)))
 
 
@@ -133,6 +143,15 @@ def read_graph(folder: RunFolder) -> KnowledgeGraph:
         )
     except (DataError, OutOfRangeError) as error:
         raise CheckpointError(f"{folder.path}: its graph does not hold together: {error}") from None
+
+
+def read_sample_weight(folder: RunFolder) -> Tensor | None:
+    """(N,) double, what the training triples weigh; None where all weigh the same."""
+    if "weight" not in _read(folder, TRIPLES, _TRIPLES).column_names:
+        return None
+    triples = _read(folder, TRIPLES, _TRIPLES | {"weight": pa.float64()})
+    train = triples.filter(pc.equal(triples.column("split"), SPLITS[0]))
+    return torch.tensor(train.column("weight").to_pylist(), dtype=torch.double)
 
 
 def read_new(folder: RunFolder) -> frozenset[str]:

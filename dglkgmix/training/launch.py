@@ -31,7 +31,7 @@ from dglkgmix.runs.start import read_start
 from dglkgmix.strategies import Strategy
 from dglkgmix.training.defaults import after_parent, resolve
 from dglkgmix.training.memory import check_memory
-from dglkgmix.training.prepared import edge_weights
+from dglkgmix.training.prepared import as_weights
 from dglkgmix.training.progress import Progress
 from dglkgmix.training.stage_loop import goal_weights
 from dglkgmix.training.stages import MAIN
@@ -77,13 +77,15 @@ def train(
     Raises:
         ConfigError: options that make no sense, or ``out`` is the run that the training starts
             from; nothing has been written then.
-        DataError: ``kg`` is no graph.
+        DataError: ``kg`` is no graph, or the weights are not N, finite and not negative.
         CheckpointError: ``out`` holds something and ``overwrite`` is not set, or is in use.
         NumericError: a loss that is not finite; the best weights so far are in ``out``.
         StorageError: the disk failed; the last complete state is intact.
     """
     if not isinstance(kg, KnowledgeGraph):
         raise DataError(f"kg must be a KnowledgeGraph, as load() reads one, not {kg!r:.40}")
+    if sample_weight is not None:
+        sample_weight = as_weights(sample_weight, len(kg.train))
     model: dict[str, Any] = {} if decoder is None else {"decoder": decoder}
     if isinstance(decoder, Decoder):
         model = {**decoder.arguments, "decoder": type(decoder)}
@@ -108,9 +110,6 @@ def train(
     if processes.main:
         folder = RunFolder.create(out, overwrite=overwrite, names=_FILES)
     with folder:
-        weights = None
-        if sample_weight is not None:
-            weights = edge_weights(kg, torch.as_tensor(sample_weight, dtype=torch.float64))
         trainer = Trainer(
             kg,
             checked,
@@ -118,7 +117,7 @@ def train(
             start=start,
             progress=progress,
             observers=observers,
-            weights=weights,
+            sample_weight=sample_weight,
             processes=processes,
         )
         del start  # As large as the model.
@@ -182,7 +181,7 @@ def resume(
     processes: Processes = ALONE,
 ) -> Result:
     """Go on from the last complete state of a run folder as :func:`opened` gives it, or from the
-    start without one.
+    start without one; with the run's ``sample_weight``.
 
     On the CPU of the same machine, with the same versions and the recorded numbers of threads and
     processes, the result has the bits of an uninterrupted training. A finished run goes on where
@@ -195,12 +194,14 @@ def resume(
     checked = settled(kg, config)
     check_memory(checked, kg, torch.device(checked.runtime.device), processes)
     _check_length(folder, checked)
+    begun = folder.has(run_files.CONFIG)
     trainer = Trainer(
         kg,
         checked,
         folder,
         start=None if folder.has(run_files.STATE) else read_start(checked, kg),
         resume=True,
+        sample_weight=run_files.read_sample_weight(folder) if begun else None,
         progress=progress,
         observers=observers,
         processes=processes,

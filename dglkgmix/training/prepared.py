@@ -6,11 +6,12 @@ import dataclasses
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from dglkgmix.config import TrainingConfig
-from dglkgmix.errors import ConfigError
+from dglkgmix.errors import ConfigError, DataError
 from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.losses.targets import Offsets
 from dglkgmix.sampling.negatives import TripleBatch
@@ -135,6 +136,22 @@ def prepare(
         synthetic=synthetic,
         offsets=offsets,
     )
+
+
+def as_weights(sample_weight: Any, count: int) -> Tensor:
+    """Weights of ``count`` triples, as a user gives them: (count,) double.
+
+    Raises:
+        DataError: another shape, a weight that is negative or not finite, or all zero.
+    """
+    weights = torch.as_tensor(np.asarray(sample_weight, dtype=np.float64))
+    if weights.shape != (count,):
+        raise DataError(f"sample_weight must have the shape ({count},), not {(*weights.shape,)}")
+    if not weights.isfinite().all() or (weights < 0).any():
+        raise DataError("sample_weight must be finite and not negative")
+    if not weights.any():
+        raise DataError("sample_weight: all weights are zero, so there is nothing to learn from")
+    return weights
 
 
 def edge_weights(kg: KnowledgeGraph, rows: Tensor) -> Tensor:

@@ -25,6 +25,7 @@ from dglkgmix.sampling.seeds import derive
 from dglkgmix.training.device import seeded, use_threads
 from dglkgmix.training.memory import fitting_block
 from dglkgmix.training.parallel import check_devices, check_inputs
+from dglkgmix.training.prepared import edge_weights
 from dglkgmix.training.progress import Progress
 from dglkgmix.training.stage_loop import StageLoop
 from dglkgmix.training.stage_state import StageState
@@ -51,7 +52,7 @@ class Trainer:
         resume: go on from the folder's last complete state, if it has one.
         progress: what a person sees.
         observers: get each row of the history.
-        weights: (M,) factors of the positives' terms, a row of ``kg.edges`` each.
+        sample_weight: (N,) double, factors of the positives' terms of ``kg.train``'s rows.
         processes: those that train this together, each with a trainer of its own; all but the
             main one have a :class:`~dglkgmix.runs.run_files.Spectator` as folder and print nothing.
 
@@ -71,11 +72,12 @@ class Trainer:
         resume: bool = False,
         progress: Progress | None = None,
         observers: Sequence[Observer] = (),
-        weights: torch.Tensor | None = None,
+        sample_weight: torch.Tensor | None = None,
         processes: Processes = ALONE,
     ) -> None:
         self.kg, self.config, self.folder = kg, config, folder
-        self._resume, self._weights, self._processes = resume, weights, processes
+        self._resume, self._processes = resume, processes
+        self._sample_weight = sample_weight
         self._observers = observers if processes.main else ()
         self._progress = (progress if processes.main else None) or Progress()
         self._device = torch.device(self.config.runtime.device)
@@ -110,7 +112,7 @@ class Trainer:
             # Names and triples, then the settings: a folder that has those can be resumed.
             if not self.folder.has(run_files.CONFIG):
                 new = None if self._start is None else self._start.new
-                run_files.write_graph(self.folder, self.kg, new)
+                run_files.write_graph(self.folder, self.kg, new, self._sample_weight)
             run_files.write_config(self.folder, self.config)
             if self._start is not None:
                 self._progress.message(f"Starting from {self._start}")
@@ -161,13 +163,15 @@ class Trainer:
                 f"Nothing is left to train: {work.epoch} epochs are done. A larger training.epochs "
                 "(--epochs) or training.patience goes on"
             )
+        given = self._sample_weight
+        weights = None if given is None else edge_weights(self.kg, given)
         loop = StageLoop(
             self.kg,
             work,
             self._runtime,
             seed=seed,
             progress=self._progress,
-            weights=self._weights,
+            weights=weights,
             processes=self._processes,
         )
         coverage = loop.strategy.coverage()

@@ -170,6 +170,19 @@ def test_homogeneous_graph_with_numbered_types():
     assert KnowledgeGraph.from_dgl(plain).relations.names == ("_E",)
 
 
+def test_edge_types_of_one_node_type_with_numbered_kinds():
+    edges = {("n", "likes", "n"): ([0, 1], [2, 3]), ("n", "knows", "n"): ([3], [0])}
+    given = dgl.heterograph(edges)
+    given.ndata["ntype"] = torch.tensor([0, 1, 0, 1])
+    kg = KnowledgeGraph.from_dgl(given)
+    graph = kg.to_dgl()
+    assert graph.canonical_etypes == given.canonical_etypes
+    assert graph.ndata["ntype"].tolist() == [0, 1, 0, 1]
+    again = KnowledgeGraph.from_dgl(graph)
+    assert torch.equal(again.train, kg.train)
+    assert torch.equal(again.node_types, kg.node_types)
+
+
 def test_graphs_of_32_bit_ids_are_left_alone():
     graph = academic().int()
     kg = KnowledgeGraph.from_dgl(graph)

@@ -13,6 +13,7 @@ from dglkgmix.runs.run_files import (
     read_config,
     read_graph,
     read_new,
+    read_sample_weight,
     write_config,
     write_graph,
 )
@@ -87,6 +88,15 @@ def test_new_entities_come_back_by_name(folder, graph):
     folder.write(run_files.ENTITIES, packed(odd))
     with pytest.raises(CheckpointError, match=r"entities.parquet: column 'new': "):
         read_new(folder)
+
+
+def test_what_triples_weigh_comes_back(folder, graph):
+    write_graph(folder, graph)
+    assert read_sample_weight(folder) is None
+    given = torch.arange(len(graph.train)) / 7
+    write_graph(folder, graph, None, given.double())
+    assert torch.equal(read_sample_weight(folder), given.double())
+    assert torch.equal(read_graph(folder).train, graph.train)
 
 
 def test_a_spectator_reads_what_another_writes_and_writes_nothing(folder, tmp_path):

@@ -1,6 +1,7 @@
 import dataclasses
 
 import pytest
+import torch
 
 from dglkgmix.config import RuntimeConfig, StrategyConfig
 from dglkgmix.errors import ConfigError, DataError
@@ -24,6 +25,25 @@ def test_what_cannot_fit_is_refused_before_anything_is_written(graph, tmp_path, 
 def test_a_name_is_no_graph(tmp_path):
     with pytest.raises(DataError, match=r"kg must be a KnowledgeGraph, .*, not 'world'"):
         train("world", settings(), tmp_path / "run")
+
+
+@pytest.mark.parametrize("wrong", [[1.0], [-1.0] * 30, [float("nan")] * 30, [0.0] * 30])
+def test_weights_that_cannot_be_used_leave_the_old_run_alone(graph, tmp_path, wrong):
+    train(graph, settings("training.epochs=1"), tmp_path / "run")
+    before = (tmp_path / "run" / "model.safetensors").read_bytes()
+    with pytest.raises(DataError, match="sample_weight"):
+        train(graph, settings(), tmp_path / "run", overwrite=True, sample_weight=wrong)
+    assert (tmp_path / "run" / "model.safetensors").read_bytes() == before
+
+
+def test_a_resumed_training_weighs_its_triples_as_before(graph, tmp_path):
+    given = {"sample_weight": torch.arange(len(graph.train)) % 3}
+    train(graph, settings(), tmp_path / "whole", **given)
+    with pytest.raises(KeyboardInterrupt):
+        train(graph, settings(), tmp_path / "parts", observers=[Stop(2)], **given)
+    with RunFolder.resume(tmp_path / "parts") as folder:
+        resume(folder, graph, settings())
+    assert weights(tmp_path / "parts") == weights(tmp_path / "whole")
 
 
 @pytest.mark.parametrize(
