@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 # Seconds in which the process that has failed prints why, and the launcher ends the others.
 GRACE = 5.0
+# Bytes of a process that has PyTorch and no graph yet.
+_SMALLEST = 100 * 2**20
 
 
 def are_to_be_started(count: int | None) -> bool:
@@ -36,6 +38,7 @@ def start(count: int, arguments: Sequence[str]) -> int:
         the exit status of the first that failed; 0 where none has.
 
     Raises:
+        ConfigError: so many do not fit into memory.
         PeerError: one of them was ended by a signal.
         KeyboardInterrupt: Ctrl-C; all of them have ended.
     """
@@ -43,6 +46,14 @@ def start(count: int, arguments: Sequence[str]) -> int:
     from torch.distributed import TCPStore  # type: ignore[attr-defined]
     from torch.multiprocessing.spawn import ProcessExitedException, start_processes
 
+    from dglkgmix.training.memory import available_memory, gib
+
+    available = available_memory(torch.device("cpu"))
+    if available is not None and count * _SMALLEST > available:
+        raise ConfigError(
+            f"--processes {count}: each needs {gib(_SMALLEST)} of memory and more, and "
+            f"{gib(available)} are available: start fewer"
+        )
     store = TCPStore("127.0.0.1", 0, is_master=True, wait_for_workers=False)
     os.environ.setdefault("GLOO_SOCKET_IFNAME", "lo")
     os.environ.setdefault("TORCH_CPP_LOG_LEVEL", "ERROR")

@@ -82,7 +82,7 @@ def train(**options: Any) -> None:
     SOURCE is not needed; a run goes on with its own settings, of which --epochs, --patience,
     --device and, by --set, runtime.threads, .block, .check_memory and .save_every may be others.
     """
-    _check_resume(options)
+    _check_together(options)
     if options["show_config"]:
         _show_config(options)
         return
@@ -116,11 +116,13 @@ def _begun(options: dict[str, Any]) -> tuple[int, int] | None:
     return found.st_ino, found.st_mtime_ns
 
 
-def _check_resume(options: dict[str, Any]) -> None:
+def _check_together(options: dict[str, Any]) -> None:
     if options["resume"] and options["overwrite"]:
         raise ConfigError(
             "--resume goes on with the run in --out and --overwrite replaces it: leave one out"
         )
+    if options["show_config"] and options["as_json"]:
+        raise ConfigError("--show-config prints TOML: leave --json out")
     if options["resume"] and options["show_config"]:
         raise ConfigError(
             "--show-config is for a new training: a run's settings are in its config.toml"

@@ -93,13 +93,15 @@ def make_folder(path: Path) -> None:
     """Make a folder, and those above it, where it does not exist.
 
     Raises:
-        ConfigError: there is a file in its place, or in place of a folder above it.
+        ConfigError: a file or a link to nothing is in its place, or in that of a folder above it.
         StorageError: the folder cannot be made.
     """
     with storage_errors(path):
-        found = next(place for place in (path, *path.absolute().parents) if place.exists())
+        places = path, *path.absolute().parents
+        found = next(place for place in places if os.path.lexists(place))
         if not found.is_dir():
-            what = "a file" if found == path else f"{found} is a file"
+            kind = "a file" if found.exists() else "a link to nothing"
+            what = kind if found == path else f"{found} is {kind}"
             raise ConfigError(f"{path}: {what}, where a folder belongs; choose another path")
         path.mkdir(parents=True, exist_ok=True)
 

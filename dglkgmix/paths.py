@@ -49,7 +49,7 @@ def read_utf8(path: str | Path) -> str:
     path = path_of(path)
     try:
         data = path.read_bytes()
-        return data.decode("utf-8")
+        return data.decode("utf-8-sig")
     except OSError as error:
         raise ConfigError(f"{path}: cannot be read: {error.strerror}") from None
     except UnicodeDecodeError as error:

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from dglkgmix.atomic import write_atomic
-from dglkgmix.errors import StorageError
+from dglkgmix.atomic import make_folder, write_atomic
+from dglkgmix.errors import ConfigError, StorageError
 from tests.test_files import contents, fast_disk, file_size_limit  # noqa: F401 - a fixture
 
 
@@ -84,6 +84,13 @@ def test_what_stands_in_the_way_is_told(tmp_path, place, advice):
     with pytest.raises(StorageError, match=advice):
         write_atomic(tmp_path / place, b"x")
     assert sorted(path.name for path in tmp_path.rglob("*")) == ["file", "folder"]
+
+
+def test_a_link_to_nothing_is_no_folder(tmp_path):
+    (tmp_path / "link").symlink_to(tmp_path / "gone")
+    for place, what in {"link": "link: a link to nothing", "link/f": "link is a link to"}.items():
+        with pytest.raises(ConfigError, match=f"{what}.*, where a folder belongs"):
+            make_folder(tmp_path / place)
 
 
 def test_a_real_limit_of_the_system(tmp_path):

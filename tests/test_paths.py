@@ -82,6 +82,9 @@ def test_the_line_of_a_bad_byte_in_a_settings_file_is_named(tmp_path):
         read_utf8(tmp_path)
     with pytest.raises(ConfigError, match=r"bad\.toml:3: invalid UTF-8 \(byte 0xe9\)"):
         read_utf8(path)
+    path.write_bytes(b"\xef\xbb\xbf[training]\nepochs = 1\n")  # As some editors begin a file.
+    assert read_utf8(path).startswith("[training]")
+    path.write_bytes(b"[training]\nepochs = 1\n# caf\xe9\n")
     assert main(["train", "world", "--config", str(path), "--out", str(tmp_path / "run")]) == 2
     assert main(["train", "world", "--recipe", str(path), "--out", str(tmp_path / "run")]) == 2
     assert not (tmp_path / "run").exists()

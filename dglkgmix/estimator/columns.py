@@ -33,11 +33,14 @@ def split_columns(X: Any, widths: tuple[int, ...]) -> list[Array]:
         columns = [rows[:, i] for i in range(rows.shape[1])]
     if len(columns) not in widths:
         wanted = " or ".join(str(width) for width in widths)
-        few = len(columns) < min(widths)
-        bound = f"minimum of {min(widths)}" if few else f"maximum of {max(widths)}"
+        needs = wanted
+        if len(columns) < min(widths):
+            needs = f"a minimum of {min(widths)}"
+        elif len(columns) > max(widths):
+            needs = f"a maximum of {max(widths)}"
         raise DataError(
-            f"X has {len(columns)} feature(s) (shape=({len(X)}, {len(columns)})) while a "
-            f"{bound} is required: {wanted} columns, head, relation and then tail"
+            f"X has {len(columns)} feature(s) (shape=({len(X)}, {len(columns)})) while {needs} is "
+            f"required: {wanted} columns, head, relation and then tail"
         )
     return [
         _named(column, f"column {place} ({role})")
@@ -96,10 +99,14 @@ def _two_dimensional(X: Any) -> Array:
         raise DataError(f"X is no table of triples: {error}") from None
     if rows.dtype.kind == "c":
         raise DataError("Complex data not supported: names are strings or integers")
+    if rows.ndim == 1 and len(rows) and isinstance(rows[0], list | tuple):
+        width = len(rows[0])
+        place = next(i for i, row in enumerate(rows) if np.size(row) != width)
+        raise DataError(f"X: row {place} has not the {width} columns of row 0")
     if rows.ndim != 2:
         raise DataError(
-            f"X must be 2-dimensional, rows of head, relation and tail; it has the shape "
-            f"{rows.shape}. Reshape one triple with [triple]"
+            f"X must be 2-dimensional, rows of head, relation and tail; this {type(X).__name__} "
+            f"has the shape {rows.shape}. Reshape one triple with [triple]"
         )
     return rows
 

@@ -106,23 +106,25 @@ class KGCompleter(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         config = to_config(self.get_params(deep=False))
         if self.unseen not in ("tie", "error"):
             raise ConfigError(f"unseen must be 'tie' or 'error', not {self.unseen!r}")
-        if not 0 <= self.validation < 1:
+        if (
+            not isinstance(self.validation, float | int | np.floating)
+            or not 0 <= self.validation < 1
+        ):
             raise ConfigError(f"validation must be in [0, 1), not {self.validation!r}")
         columns = with_tails(split_columns(X, (2, 3)), y)
         if len(columns[0]) == 0:
             raise DataError("X holds no triples: there is nothing to fit")
-        validate_data(self, X, skip_check_array=True)
-        self.classes_ = Names.of(columns[0], columns[2], what="entities").values
-        self.relations_ = Names.of(columns[1], what="relations").values
-        triples = self._ids(columns)
+        entities = Names.of(columns[0], columns[2], what="entities")
+        relations = Names.of(columns[1], what="relations")
+        triples = _ids(entities, relations, columns)
         # A seed of its own: runs of several training seeds must hold out the same triples.
         part = assign_parts(triples, (1 - self.validation, self.validation, 0.0), seed=0)
         kept, held = part == 0, part == 1
         kg = KnowledgeGraph.from_arrays(
             triples[kept],
             triples[held],
-            entities=Names(self.classes_).strings(),
-            relations=Names(self.relations_).strings(),
+            entities=entities.strings(),
+            relations=relations.strings(),
         )
         Candidates.of(kg, self.candidates)  # Refused before the training.
         weights = None
@@ -136,10 +138,14 @@ class KGCompleter(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                 config = set_option(config, "training.parent", str(parent))
             named = "the earlier fit"
             train(kg, config, out, progress=progress, sample_weight=weights, parent_name=named)
-            self._take(PackedRun.pack(out))
-        self.run_.input_kinds = {
-            "entities": Names(self.classes_).kind,
-            "relations": Names(self.relations_).kind,
+            run = PackedRun.pack(out)
+        # Now at last: a fit that fails or is interrupted leaves the one before it as it was.
+        validate_data(self, X, skip_check_array=True)
+        self.classes_, self.relations_ = entities.values, relations.values
+        self._take(run)
+        run.input_kinds = {
+            "entities": entities.kind,
+            "relations": relations.kind,
             "features": list(getattr(self, "feature_names_in_", ())) or self.n_features_in_,
         }
         return self
@@ -326,13 +332,18 @@ class KGCompleter(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         columns = split_columns(X, widths)
         if len(columns) == self.n_features_in_:
             validate_data(self, X, reset=False, skip_check_array=True)
+        elif len(columns) == 2 and hasattr(X, "columns") and hasattr(self, "feature_names_in_"):
+            first = self.feature_names_in_[:2].tolist()
+            if list(X.columns) != first:
+                raise DataError(
+                    f"X has the columns {list(X.columns)}, and heads and relations were {first} in "
+                    "fit: name and order them alike"
+                )
         return columns
 
     def _ids(self, columns: list[Array]) -> Array:
         """(n, 2 or 3); -1 for names that ``fit`` has not seen."""
-        entities, relations = Names(self.classes_), Names(self.relations_)
-        pairs = zip((entities, relations, entities), columns, strict=False)
-        return np.stack([names.ids(column) for names, column in pairs], 1)
+        return _ids(Names(self.classes_), Names(self.relations_), columns)
 
     def _triples(self, X: Any, y: Any) -> tuple[Array, list[Array]]:
         columns = with_tails(self._columns(X, (2, 3)), y)
@@ -386,6 +397,12 @@ class KGCompleter(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         tags.input_tags.categorical = True
         tags.target_tags.required = False
         return tags
+
+
+def _ids(entities: Names, relations: Names, columns: list[Array]) -> Array:
+    """(n, 2 or 3); -1 for other names."""
+    pairs = zip((entities, relations, entities), columns, strict=False)
+    return np.stack([names.ids(column) for names, column in pairs], 1)
 
 
 KGCompleter.__init__.__signature__ = constructor()  # type: ignore[attr-defined]

@@ -14,6 +14,7 @@ from dglkgmix._dgl import dgl
 from dglkgmix.errors import DataError
 from dglkgmix.kg import SPLITS
 from dglkgmix.kg.degrees import Graph
+from dglkgmix.kg.keys import as_integers
 from dglkgmix.kg.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
@@ -163,13 +164,22 @@ def _all_triples(
     for kind in graph.canonical_etypes:
         heads, tails = (ids.to("cpu", torch.long) for ids in graph.edges(etype=kind))
         if numbers is None:
-            field = _field(graph.edata, _EDGE_TYPE)
-            relations = graph.edata[field].to("cpu", torch.long)
+            relations = relation_numbers(graph)
         else:
             relations = torch.full_like(heads, numbers[kind])
         heads, tails = heads + nodes.offsets[kind[0]], tails + nodes.offsets[kind[2]]
         parts.append(torch.stack([heads, relations, tails], 1))
     return torch.cat(parts)
+
+
+def relation_numbers(graph: DGLGraph) -> Tensor:
+    """(N,) the relation of each edge of a graph of one edge type, which notes them as numbers.
+
+    Raises:
+        DataError: they are no integers.
+    """
+    field = _field(graph.edata, _EDGE_TYPE)
+    return as_integers(graph.edata[field].cpu(), f"edata[{field!r}]")
 
 
 def _choose_masks(graph: DGLGraph, masks: Mapping[str, str] | None) -> dict[str, str]:

@@ -35,7 +35,7 @@ _TITLES = (
 _log = logging.getLogger(__name__)
 _BOM = b"\xef\xbb\xbf"
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
-_GZIP = b"\x1f\x8b"
+_GZIP, _ZIP = b"\x1f\x8b", b"PK\x03\x04"
 _NAMES = {"\t": "tab", ",": "comma", ";": "semicolon", " ": "space"}
 _QUOTE_FAULT = (
     "a quote inside an unquoted field, or one that is never closed: put the field in quotes and "
@@ -155,10 +155,7 @@ def text_rows(stream: BinaryIO, name: str, dialect: Dialect) -> Iterator[tuple[i
     """
     quoted, delimiter, line = dialect.quoted, dialect.delimiter, 1
     row = stream.readline(LONGEST_ROW + 1)
-    if row.startswith(_UTF16):
-        raise DataError(f"{name}:1: invalid UTF-8 (this looks like UTF-16): convert it to UTF-8")
-    if row.startswith(_GZIP):
-        raise DataError(f"{name}:1: no text (this looks like gzip): its name must end in .gz")
+    _check_text(row, name)
     row = row.removeprefix(_BOM)
     while row:
         is_quoted = quoted and b'"' in row
@@ -176,7 +173,10 @@ def text_rows(stream: BinaryIO, name: str, dialect: Dialect) -> Iterator[tuple[i
             text = row.decode("utf-8")
         except UnicodeDecodeError as error:
             at = line + row.count(b"\n", 0, error.start)
-            raise DataError(f"{name}:{at}: invalid UTF-8 (byte 0x{row[error.start]:02x})") from None
+            byte = f"0x{row[error.start]:02x}"
+            raise DataError(
+                f"{name}:{at}: invalid UTF-8 (byte {byte}): convert it to UTF-8"
+            ) from None
         text = text[:-2] if text.endswith("\r\n") else text.removesuffix("\n")
         if is_quoted:
             where = f"{name}:{line}"
@@ -185,6 +185,17 @@ def text_rows(stream: BinaryIO, name: str, dialect: Dialect) -> Iterator[tuple[i
             yield line, text.split(delimiter)
         line += row.count(b"\n") if is_quoted else 1
         row = stream.readline(LONGEST_ROW + 1)
+
+
+def _check_text(row: bytes, name: str) -> None:
+    """DataError where a file begins as those do that are no text in UTF-8."""
+    without_mark = len(row) >= 8 and not (any(row[:8:2]) and any(row[1:8:2]))
+    if row.startswith(_UTF16) or without_mark:
+        raise DataError(f"{name}:1: invalid UTF-8 (this looks like UTF-16): convert it to UTF-8")
+    if row.startswith(_GZIP):
+        raise DataError(f"{name}:1: no text (this looks like gzip): its name must end in .gz")
+    if row.startswith(_ZIP):
+        raise DataError(f"{name}:1: no text (this looks like zip): unpack it, or save it as text")
 
 
 def check_width(where: str, fields: list[str], width: int, dialect: Dialect) -> None:

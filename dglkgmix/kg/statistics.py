@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
@@ -11,6 +11,9 @@ from dglkgmix.kg import SPLITS
 from dglkgmix.kg.degrees import Graph
 from dglkgmix.kg.keys import find, triple_keys
 from dglkgmix.kg.mirrors import count_mirrored, inverse_pairs, mirror_warnings
+
+if TYPE_CHECKING:
+    from dglkgmix.kg.graph import KnowledgeGraph
 
 # Least number of heads, and least share of them with exactly one tail.
 HEADS, SHARE = 20, 0.95
@@ -68,9 +71,22 @@ def summarise(kg: Graph) -> dict[str, int]:
     }
 
 
-def split_warnings(kg: Graph) -> list[str]:
+def split_warnings(kg: KnowledgeGraph) -> list[str]:
     """What makes figures on valid and test too good, or empty."""
-    return [*mirror_warnings(kg), *unseen_warnings(kg)]
+    return [*repeat_warnings(kg), *mirror_warnings(kg), *unseen_warnings(kg)]
+
+
+def repeat_warnings(kg: KnowledgeGraph) -> list[str]:
+    """At most one warning: how many valid and test triples are training triples."""
+    found = [
+        f"{count:,} of {len(rows):,} {split} triples"
+        for split, rows in (("valid", kg.valid), ("test", kg.test))
+        if (count := int(kg.train_index.contains(*rows.unbind(1)).sum()))
+    ]
+    if not found:
+        return []
+    held = " and ".join(found)
+    return [f"{held} are training triples, too: figures are too good; put a triple in one split"]
 
 
 def unseen_warnings(kg: Graph) -> list[str]:

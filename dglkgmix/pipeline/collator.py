@@ -93,7 +93,7 @@ class MixupCollator:
         return PreparedBatch(
             batch=TripleBatch(heads, relations, tails, rows, negatives, mask),
             weights=None,
-            scale=1.0,
+            excess=0.0,
             terms=len(rows) + int(mask.sum()),
             mixed_terms=mixed_terms(synthetic),
             synthetic=synthetic,

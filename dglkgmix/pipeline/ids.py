@@ -11,7 +11,7 @@ from torch import Tensor
 
 from dglkgmix._dgl import dgl
 from dglkgmix.errors import DataError, UnknownNameError
-from dglkgmix.kg.dgl_edges import CanonicalType, Nodes
+from dglkgmix.kg.dgl_edges import CanonicalType, Nodes, relation_numbers
 from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.kg.keys import as_ids, find, triple_keys
 from dglkgmix.models.neighbourhood import with_reciprocals
@@ -137,14 +137,18 @@ class GraphIds:
             parts.append(rows)
         return torch.cat(parts)
 
-    def edges(self, rows: Tensor) -> dict[CanonicalType, Tensor]:
+    def edges(self, rows: Any) -> dict[CanonicalType, Tensor]:
         """Edges of the graph that say what ``rows`` (P,) of ``kg.edges`` say, in either direction.
 
         All copies, and edges of reverse types: what a message passing must leave out to be
         ignorant of these triples, as ``exclude_eids`` of DGL's samplers.
+
+        Raises:
+            OutOfRangeError: no such row.
         """
+        rows = as_ids(rows, "row of kg.edges", self.kg.num_edges).cpu()
         said = torch.zeros(self.kg.num_edges + 1, dtype=torch.bool)  # the last is for row -1
-        said[with_reciprocals(rows.cpu(), self.kg.num_edges)] = True
+        said[with_reciprocals(rows, self.kg.num_edges)] = True
         found = {etype: said[of].nonzero().flatten() for etype, of in self._rows.items()}
         return {
             etype: ids.to(self.graph.idtype).to(self.graph.device)
@@ -176,9 +180,7 @@ class GraphIds:
 
     def _relations(self, graph: DGLGraph, etype: CanonicalType, eids: Tensor) -> Tensor:
         if not self.relations:
-            field = "etype" if "etype" in graph.edata else dgl.ETYPE
-            numbers: Tensor = graph.edata[field]
-            return numbers.cpu().long()[eids]
+            return relation_numbers(graph)[eids]
         if etype not in self.relations:
             raise UnknownNameError(f"edge type {etype} is none of {list(self.relations)}")
         return torch.full_like(eids, self.relations[etype])

@@ -85,14 +85,17 @@ class FilteredNegativeSampler:
         seed: of the draws.
 
     Raises:
-        ConfigError: k below 1.
+        ConfigError: k is no whole number, or below 1.
     """
 
     rounds = 10
 
     def __init__(self, ids: GraphIds, k: int, *, seed: int = 0) -> None:
-        if k < 1:
-            raise ConfigError(f"k is {k}: a negative sampler draws 1 or more for each edge")
+        if not isinstance(k, int) or isinstance(k, bool) or k < 1:
+            raise ConfigError(
+                f"k must be a whole number from 1, not {k!r}: it is the number of negatives of an "
+                "edge"
+            )
         self.ids, self.k, self.seed = ids, k, seed
         self._candidates = NegativeTails(ids.kg)
         self._generator: tuple[int | None, torch.Generator] | None = None

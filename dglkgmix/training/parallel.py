@@ -115,13 +115,15 @@ def check_inputs(kg: KnowledgeGraph, config: Config, processes: Processes) -> No
 
 
 def count_together(item: PreparedBatch, processes: Processes) -> PreparedBatch:
-    """``item`` with the counts of the whole batch, which "mean" divides by."""
+    """``item`` with the whole batch's counts, which "mean" divides by, and sum of weights."""
     if processes.size == 1:
         return item
-    counts = torch.tensor([item.terms, *dataclasses.astuple(item.counts)])
-    processes.add_up(counts)
-    terms, *whole = counts.tolist()
-    return dataclasses.replace(item, terms=terms, whole=Counts(*whole))
+    found = [item.terms, *dataclasses.astuple(item.counts), item.excess]
+    sums = torch.tensor(found, dtype=torch.double)
+    processes.add_up(sums)
+    *counts, excess = sums.tolist()
+    terms, *whole = map(int, counts)
+    return dataclasses.replace(item, terms=terms, whole=Counts(*whole), excess=excess)
 
 
 def add_up(terms: LossTerms, model: nn.Module, processes: Processes) -> LossTerms:

@@ -35,7 +35,8 @@ class PreparedBatch:
     Attributes:
         batch: queries (1-N) or triples with negatives (1-K).
         weights: (P,) factors of the positives' terms, or None for 1.
-        scale: factor of all terms, which brings their weights to mean 1.
+        excess: Σ (w − 1) over the weights w of all terms, of all processes together; 0 where the
+            weights are not brought to mean 1.
         terms: number of terms of L_KG, of all processes together, which "mean" divides by;
             counted only where it matters.
         mixed_terms: number of terms of L_Mix, see :func:`mixed_terms`.
@@ -46,7 +47,7 @@ class PreparedBatch:
 
     batch: QueryBatch | TripleBatch
     weights: Tensor | None
-    scale: float
+    excess: float
     terms: int
     mixed_terms: int
     synthetic: SyntheticBatch | None
@@ -58,6 +59,11 @@ class PreparedBatch:
         """Sizes of the whole batch, over all processes."""
         samples = 0 if self.synthetic is None else len(self.synthetic)
         return self.whole or Counts(len(self.batch.tails), samples, self.mixed_terms)
+
+    @property
+    def scale(self) -> float:
+        """Factor of all terms, which brings their weights to mean 1."""
+        return self.terms / (self.terms + self.excess) if self.excess else 1.0
 
     def to(self, device: torch.device | str) -> PreparedBatch:
         """The same on another device, but for the ids of edges, which strategies look up.
@@ -109,7 +115,7 @@ def prepare(
         )
     if own is not None:
         weights = own[edges] if weights is None else own[edges] * weights
-    terms, scale = 0, 1.0
+    terms, excess = 0, 0.0
     if strategy.scaled or training.reduction == "mean":
         terms = len(batch.tails)
         if training.loss == "bce":
@@ -119,7 +125,7 @@ def prepare(
                 terms += int(batch.mask.sum())
     if strategy.scaled and weights is not None:
         # All terms but the positives' weigh 1.
-        scale = terms / (terms + float((weights.double() - 1).sum()))
+        excess = float((weights.double() - 1).sum())
     offsets: Offsets | Tensor | None = None
     if (adjustment := strategy.adjustment) is not None:
         if isinstance(batch, QueryBatch):
@@ -130,7 +136,7 @@ def prepare(
     return PreparedBatch(
         batch=batch,
         weights=weights,
-        scale=scale,
+        excess=excess,
         terms=terms,
         mixed_terms=mixed_terms(synthetic),
         synthetic=synthetic,
@@ -144,7 +150,10 @@ def as_weights(sample_weight: Any, count: int) -> Tensor:
     Raises:
         DataError: another shape, a weight that is negative or not finite, or all zero.
     """
-    weights = torch.as_tensor(np.asarray(sample_weight, dtype=np.float64))
+    try:
+        weights = torch.as_tensor(np.asarray(sample_weight, dtype=np.float64))
+    except (TypeError, ValueError) as error:
+        raise DataError(f"sample_weight must be numbers: {error}") from None
     if weights.shape != (count,):
         raise DataError(f"sample_weight must have the shape ({count},), not {(*weights.shape,)}")
     if not weights.isfinite().all() or (weights < 0).any():

@@ -233,3 +233,13 @@ def test_ctrl_c_while_processes_run_is_as_everywhere(monkeypatch, toy_folder, ca
     threads = ("--set", "runtime.threads=auto")
     assert asked == [(2, *command, *threads), (2, *command, "--set", "runtime.threads=3")]
     assert f"dglkgmix train --resume --out {out} --processes 2" in capsys.readouterr().err
+
+
+def test_more_processes_than_fit_are_refused(source, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr("dglkgmix.training.memory.available_memory", lambda _: 2**29)
+    out = tmp_path / "run"
+    assert main(["train", str(source), "--out", str(out), "--processes", "9"]) == 2
+    assert capsys.readouterr().err == (
+        "Error: --processes 9: each needs 100 MiB of memory and more, and 0.5 GiB are available: "
+        "start fewer\n"
+    )

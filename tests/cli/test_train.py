@@ -187,6 +187,7 @@ def test_a_resume_needs_no_source_and_takes_more_epochs_and_other_threads(run, f
     [
         (("--overwrite",), "--resume goes on with the run in --out and --overwrite replaces it"),
         (("--show-config",), "a run's settings are in its config.toml"),
+        (("--show-config", "--json"), "--show-config prints TOML: leave --json out"),
         (("--epochs", "1"), "training.epochs is 1 now, and 2 epochs are trained already"),
         (("--patience", "5"), "the training is over after 2 epochs"),
         (("--lr", "0.7"), "training.lr is 0.1 in the run and 0.7 now"),

@@ -32,7 +32,7 @@ def test_categories_are_their_names():
         (np.array([[True, False, True]]), r"row 0, column 0 \(head\): True is a bool"),
         ([[1, 0, 2**63]], r"column 2 \(tail\): an integer beyond 64 bits"),
         (np.array([[1, 0, 2**63]], dtype=np.uint64), r"column 2 \(tail\): an integer beyond"),
-        ([["a", "r", "b"], ["a"]], "no table of triples|2-dimensional"),
+        ([["a", "r", "b"], ["a"]], "X: row 1 has not the 3 columns of row 0"),
     ],
 )
 def test_anything_else_is_refused_by_place(rows, message):

@@ -13,11 +13,14 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, KFold
 from sklearn.pipeline import make_pipeline
 
-from dglkgmix.errors import ConfigError, DataError, UnknownNameError
+from dglkgmix.errors import ConfigError, DataError, NumericError, UnknownNameError
 from dglkgmix.estimator import KGCompleter, low_degree_mrr
+from dglkgmix.estimator.options import to_config
 from dglkgmix.estimator.packed import PackedRun
 from dglkgmix.evaluation.list_probability import FEATURES, ListProbability
 from dglkgmix.evaluation.model_scorer import ModelScorer
+from dglkgmix.kg.graph import KnowledgeGraph
+from dglkgmix.training.launch import train
 from tests.estimator.conftest import SMALL
 
 
@@ -202,7 +205,7 @@ def test_weights_of_one_change_nothing_and_others_do(fitted, triples):
     light = KGCompleter(**{**SMALL, "epochs": 20}).fit(triples)
     chosen = triples[triples[:, 1] == "continent"]
     assert other.score(chosen) >= light.score(chosen)
-    for wrong in ([1.0], [-1.0] * len(triples), [np.nan] * len(triples), [0] * len(triples)):
+    for wrong in (["a"], [1.0], [-1.0] * len(triples), [np.nan] * len(triples), [0] * len(triples)):
         with pytest.raises(DataError, match="sample_weight"):
             KGCompleter(**SMALL).fit(triples, sample_weight=wrong)
 
@@ -212,14 +215,53 @@ def test_unfitted_and_wrong_input(triples, fitted):
         KGCompleter().predict(triples)
     with pytest.raises(ConfigError, match="unseen"):
         KGCompleter(unseen="guess").fit(triples)
-    with pytest.raises(ConfigError, match="validation"):
-        KGCompleter(validation=1).fit(triples)
+    for wrong in (1, "0.1"):
+        with pytest.raises(ConfigError, match="validation"):
+            KGCompleter(validation=wrong).fit(triples)
     with pytest.raises(DataError, match="pass the tails as y"):
         KGCompleter(**SMALL).fit(triples[:, :2])
     with pytest.raises(DataError, match="leave y out"):
         KGCompleter(**SMALL).fit(triples, triples[:, 2])
     with pytest.raises(DataError, match="nothing to fit"):
         KGCompleter(**SMALL).fit(triples[:0])
+
+
+def test_a_fit_that_fails_leaves_the_one_before_it(triples):
+    model = KGCompleter(**SMALL).fit(triples)
+    before = model.decision_function(triples[:4])
+    more = np.vstack([triples, [["aaa", "borders", "country 1"]]])
+    with pytest.raises(DataError, match="sample_weight"):
+        model.fit(more, sample_weight=[1.0])
+    with pytest.raises(NumericError):
+        model.set_params(lr=1e38).fit(more)
+    assert np.array_equal(model.decision_function(triples[:4]), before)
+
+
+def test_two_columns_of_a_frame_are_named_as_in_fit(triples):
+    frame = pd.DataFrame(triples, columns=["who", "how", "whom"])
+    model = KGCompleter(**SMALL).fit(frame)
+    assert model.predict(frame[["who", "how"]]).shape == (len(frame),)
+    with pytest.raises(DataError, match=r"\['whom', 'how'\], and .* were \['who', 'how'\] in fit"):
+        model.predict(frame[["whom", "how"]])
+
+
+def test_probabilities_do_not_depend_on_what_is_left_out(fitted, triples, tmp_path, monkeypatch):
+    """A fact of a test split, which `fit` has not, is among the answers until it is left out."""
+    listed = ListProbability(0.0, tuple(float(name == "share") for name in FEATURES), {})
+    monkeypatch.setattr(PackedRun, "list_probability", lambda self: listed)
+    rest, held = triples[1:], triples[:1]
+    kg = KnowledgeGraph.from_names(map(tuple, rest), [], map(tuple, held))
+    train(kg, to_config(fitted.get_params(deep=False)), tmp_path / "run")
+    model = KGCompleter.from_run(tmp_path / "run")
+    plain, new = (model.top_k(held[:, :2], 20, new_only=only) for only in (False, True))
+    chances = [
+        dict(zip(found.tails[0].tolist(), found.probabilities[0].tolist(), strict=True))
+        for found in (plain, new)
+    ]
+    assert chances[0].pop(held[0, 2]) > 0
+    left = {name: chance for name, chance in chances[0].items() if not np.isnan(chance)}
+    assert len(left) > 10
+    assert left == {name: chances[1][name] for name in left}
 
 
 def test_misspelt_names_get_close_matches(fitted):

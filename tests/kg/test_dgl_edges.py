@@ -167,6 +167,9 @@ def test_homogeneous_graph_with_numbered_types():
     plain = dgl.graph(flat.edges(), num_nodes=5)
     with pytest.raises(DataError, match="in some graphs only"):
         KnowledgeGraph.from_dgl(flat, plain)
+    flat.edata["_TYPE"] = flat.edata["_TYPE"] + 0.5
+    with pytest.raises(DataError, match=r"edata\['_TYPE'\] must be integers"):
+        KnowledgeGraph.from_dgl(flat)
     assert KnowledgeGraph.from_dgl(plain).relations.names == ("_E",)
 
 

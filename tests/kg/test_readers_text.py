@@ -48,16 +48,27 @@ def test_names_to_the_letter(text, rows):
         (b"\tr\tb\n", "f:1: the head is empty"),
         (b"a\tr\t\r\n", "f:1: the tail is empty"),
         (b"a\tr\t", "f:1: the tail is empty"),
-        (b"a\tr\tb\n\nc\t\xff\td\n", "f:3: invalid UTF-8 (byte 0xff)"),
-        (b"a\tr\xc3\tb\n", "f:1: invalid UTF-8 (byte 0xc3)"),
-        (b"a\tr\tb\xe2\x80", "f:1: invalid UTF-8 (byte 0xe2)"),
+        (b"a\tr\tb\n\nc\t\xff\td\n", "f:3: invalid UTF-8 (byte 0xff): convert it to UTF-8"),
+        (b"a\tr\xc3\tb\n", "f:1: invalid UTF-8 (byte 0xc3): convert it to UTF-8"),
+        (b"a\tr\tb\xe2\x80", "f:1: invalid UTF-8 (byte 0xe2): convert it to UTF-8"),
         (
             b"a\tr\nb\tr\t\xff\nc\n",
-            "f:1: expected 3 tab-separated fields, found 2\n  f:2: invalid UTF-8 (byte 0xff)",
+            (
+                "f:1: expected 3 tab-separated fields, found 2\n"
+                "  f:2: invalid UTF-8 (byte 0xff): convert it to UTF-8"
+            ),
         ),
         (
             b"\xff\xfea\x00\t\x00",
             "f:1: invalid UTF-8 (this looks like UTF-16): convert it to UTF-8",
+        ),
+        (
+            "gene\tr\té\n".encode("utf-16-le"),
+            "f:1: invalid UTF-8 (this looks like UTF-16): convert it to UTF-8",
+        ),
+        (
+            b"PK\x03\x04\n",
+            "f:1: no text (this looks like zip): unpack it, or save it as text",
         ),
         (
             b"\x1f\x8b\x08\x00\n",

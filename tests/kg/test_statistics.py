@@ -1,7 +1,7 @@
 import pytest
 
 from dglkgmix.kg.graph import KnowledgeGraph
-from dglkgmix.kg.statistics import functional, unseen_warnings
+from dglkgmix.kg.statistics import functional, repeat_warnings, unseen_warnings
 
 
 def test_everything_is_counted():
@@ -78,6 +78,14 @@ def test_another_share():
 def test_an_inverse_functional_relation_and_copies_of_a_triple():
     rows = [(50, 0, i) for i in range(20)] * 2
     assert functional(KnowledgeGraph.from_arrays(rows, entities=51)).tolist() == [False, True]
+
+
+def test_training_triples_in_other_splits_are_told():
+    rows = [[0, 0, 1], [1, 0, 2], [2, 0, 0]]
+    kg = KnowledgeGraph.from_arrays(rows, [[1, 0, 2], [1, 0, 2], [0, 0, 2]], [[2, 0, 1]])
+    (warning,) = repeat_warnings(kg)
+    assert warning.startswith("2 of 3 valid triples are training triples, too: figures are too")
+    assert repeat_warnings(KnowledgeGraph.from_arrays(rows)) == []
 
 
 def test_most_triples_of_a_split_with_unseen_names_are_told():

@@ -36,6 +36,8 @@ class TestNodes:
             ids.entities("gene", [2])
         with pytest.raises(OutOfRangeError, match="entity with id 9"):
             ids.nodes([9])
+        with pytest.raises(OutOfRangeError, match=r"row of kg\.edges with id -1"):
+            ids.edges([0, -1])
 
 
 class TestEdges:

@@ -157,8 +157,9 @@ def test_errors_by_name():
     sampler = FilteredNegativeSampler(GraphIds(graph), 2)
     with pytest.raises(DataError, match="different nodes"):
         sampler(dgl.graph(([0], [1])), torch.tensor([0]))
-    with pytest.raises(ConfigError, match="k is 0"):
-        FilteredNegativeSampler(sampler.ids, 0)
+    for wrong in (0, 2.5, True):
+        with pytest.raises(ConfigError, match=f"k must be a whole number from 1, not {wrong}"):
+            FilteredNegativeSampler(sampler.ids, wrong)
     with pytest.raises(ConfigError, match="power is -1"):
         LowDegreeNegativeSampler(sampler.ids, 1, power=-1)
     with pytest.raises(ConfigError, match="power is nan"):

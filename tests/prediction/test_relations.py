@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from dglkgmix.errors import NumericError
+from dglkgmix.errors import ConfigError, NumericError, OutOfRangeError
 from dglkgmix.evaluation import shortlist
 from dglkgmix.evaluation.candidates import Candidates
 from dglkgmix.evaluation.list_probability import FEATURES, ListProbability
@@ -149,7 +149,13 @@ def test_a_relation_without_training_triples_has_none():
     kg = KnowledgeGraph.from_arrays([[0, 0, 1]], entities=2, relations=2)
     found = new_facts(kg, TableScorer(torch.zeros(4, 2, 2)), 1, 5)
     assert (len(found.triples), len(found.plausibility), len(found.places)) == (0, 0, 0)
-    assert Predictor(kg, TableScorer(torch.zeros(4, 2, 2))).new_facts(1) == []
+    predictor = Predictor(kg, TableScorer(torch.zeros(4, 2, 2)))
+    assert predictor.new_facts(1) == []
+    for top in (0, -1):
+        with pytest.raises(ConfigError, match=f"top must be at least 1, not {top}"):
+            predictor.new_facts(1, top)
+    with pytest.raises(OutOfRangeError, match="no relation with id 2"):
+        predictor.new_facts(2)
 
 
 def test_the_predictor_tells_all_there_is_of_each(kg, scorer):

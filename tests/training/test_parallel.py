@@ -45,6 +45,9 @@ CASES = {
         *("strategy.name=mixup", "strategy.draws=1", "training.regime=1-k"),
         "training.reduction=mean",
     ),
+    "distmult 1-n reweight ce": (
+        *("strategy.name=reweight", "training.loss=ce", "strategy.threshold=2"),
+    ),
     "distmult 1-n relations": ("training.relation_prediction=0.5", "training.reduction=mean"),
 }
 PLAIN = "model.input_dropout=0"
