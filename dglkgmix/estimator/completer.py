@@ -106,11 +106,9 @@ class KGCompleter(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         config = to_config(self.get_params(deep=False))
         if self.unseen not in ("tie", "error"):
             raise ConfigError(f"unseen must be 'tie' or 'error', not {self.unseen!r}")
-        if (
-            not isinstance(self.validation, float | int | np.floating)
-            or not 0 <= self.validation < 1
-        ):
-            raise ConfigError(f"validation must be in [0, 1), not {self.validation!r}")
+        share = self.validation
+        if not isinstance(share, float | int | np.floating) or not 0 <= share < 1:
+            raise ConfigError(f"validation must be in [0, 1), not {share!r}")
         columns = with_tails(split_columns(X, (2, 3)), y)
         if len(columns[0]) == 0:
             raise DataError("X holds no triples: there is nothing to fit")
@@ -118,7 +116,7 @@ class KGCompleter(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         relations = Names.of(columns[1], what="relations")
         triples = _ids(entities, relations, columns)
         # A seed of its own: runs of several training seeds must hold out the same triples.
-        part = assign_parts(triples, (1 - self.validation, self.validation, 0.0), seed=0)
+        part = assign_parts(triples, (1 - float(share), float(share), 0.0), seed=0)
         kept, held = part == 0, part == 1
         kg = KnowledgeGraph.from_arrays(
             triples[kept],

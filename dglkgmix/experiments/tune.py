@@ -178,8 +178,8 @@ def search(
 
     Raises:
         DependencyError: Optuna is not installed.
-        ConfigError: data without the validation triples that the goal asks for, or a file where the
-            folder belongs.
+        ConfigError: data without the validation triples that the goal asks for, a storage that is
+            none, or a file where the folder belongs.
         CheckpointError: the folder is another search's and ``overwrite`` is not set.
         StorageError: the storage cannot be reached.
     """
