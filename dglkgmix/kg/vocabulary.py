@@ -94,8 +94,8 @@ class Vocabulary:
         """The names as an Arrow array of type large_string, in id order."""
         return self._arrow
 
-    def close_to(self, name: str, count: int = 3) -> list[str]:
-        """Existing names that look like ``name``, best first; may be empty."""
+    def close_to(self, name: str) -> list[str]:
+        """Up to three existing names that look like ``name``, best first."""
         folded = fold(str(name))
         candidates: Sequence[str] = self.names
         if len(candidates) > _COMPARED_AT_MOST:
@@ -108,8 +108,8 @@ class Vocabulary:
         by_fold: dict[str, list[str]] = {}
         for candidate in candidates[:_COMPARED_AT_MOST]:
             by_fold.setdefault(fold(candidate), []).append(candidate)
-        matches = difflib.get_close_matches(folded, by_fold, n=count, cutoff=0.6)
-        return [name for match in matches for name in by_fold[match]][:count]
+        matches = difflib.get_close_matches(folded, by_fold, cutoff=0.6)
+        return [name for match in matches for name in by_fold[match]][:3]
 
     def alike(self) -> list[list[str]]:
         """Names that differ in case, white space around them or Unicode form alone, by group."""
