@@ -61,7 +61,7 @@ def main() -> None:
         if any(word.split("=")[0] == option for word in sys.argv):
             sys.exit(f"{option}: other processes would not emulate; leave it out")
     native = execute.environment
-    execute.environment = lambda: native() | {"bf16": "emulated in float32 kernels"}
+    execute.environment = lambda device: native(device) | {"bf16": "emulated in float32 kernels"}
     with EmulatedBf16():
         sys.exit(command())
 

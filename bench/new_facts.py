@@ -16,7 +16,6 @@ or always ("all"). It holds the scores of all pairs: for small graphs.
 from __future__ import annotations
 
 import argparse
-import resource
 import time
 from pathlib import Path
 from typing import Any
@@ -25,6 +24,7 @@ import torch
 from torch import Tensor
 
 from bench.generated import generated
+from bench.turns import peak_gib
 from dglkgmix.config import Config
 from dglkgmix.config.toml import apply_overrides
 from dglkgmix.evaluation.model_scorer import ModelScorer
@@ -55,11 +55,10 @@ def memory() -> None:
     scorer.query = query  # type: ignore[method-assign]
     relation = int(kg.train[:, 1].mode().values)
     found = new_facts(kg, scorer, relation, TOP)
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     facts = int((kg.train[:, 1] == relation).sum())
     print(
         f"{kg}: relation with {facts:,} training facts, {len(found.triples)} new facts, "
-        f"{asked[0]:,} queries, {time.perf_counter() - began:.0f} s, peak {peak:.2f} GiB"
+        f"{asked[0]:,} queries, {time.perf_counter() - began:.0f} s, peak {peak_gib():.2f} GiB"
     )
 
 

@@ -64,21 +64,17 @@ def share(part: int, whole: int) -> str:
     return f"{100 * part / whole:.1f} %" if whole else "-"
 
 
-def account_table(accounts: Mapping[str, Mapping[str, Any]]) -> str:
-    """One block of lines for each named account, bins below their overall figures.
+def account_table(name: str, account: Mapping[str, Any]) -> str:
+    """An account and its name, bins below the overall figures.
 
     Shares have four places; a group without queries shows dashes.
     """
     from dglkgmix.evaluation.metrics import columns
 
     rows = [["", "", "queries", *(metric.title for metric in columns())]]
-    for name, account in accounts.items():
-        named = [(name, "overall", account["overall"])]
-        # Runs of 0.1.0 have no "entities".
-        ages = {f"{age} entities": part for age, part in (account.get("entities") or {}).items()}
-        named += [("", label, group) for label, group in (account["bins"] | ages).items()]
-        for first, second, group in named:
-            values = [(group[metric.name], metric.style) for metric in columns()]
-            figures = ["-" if value is None else style.format(value) for value, style in values]
-            rows.append([first, second, f"{group['queries']:,}", *figures])
+    ages = {f"{age} entities": part for age, part in (account["entities"] or {}).items()}
+    for label, group in ({"overall": account["overall"]} | account["bins"] | ages).items():
+        values = [(group[metric.name], metric.style) for metric in columns()]
+        figures = ["-" if value is None else style.format(value) for value, style in values]
+        rows.append([name if label == "overall" else "", label, f"{group['queries']:,}", *figures])
     return aligned(rows, right=range(2, len(rows[0])), indent="")

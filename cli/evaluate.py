@@ -8,14 +8,12 @@ from typing import Any
 import click
 
 from dglkgmix.cli import common
+from dglkgmix.cli.evaluate_page import TITLES, page
 from dglkgmix.cli.outputs import IN, IN_FILE, OUT_FILE, NonEmpty, check_new, overwrite_option
 from dglkgmix.cli.threads import use_free_cores
 from dglkgmix.errors import ConfigError
 
-KINDS = [
-    *("relation", "relation-class", "head-in", "head-out", "tail-in", "tail-out"),
-    *("other-relation", "joint", "macro", "ties", "shortlist"),
-]
+KINDS = list(TITLES)
 
 
 @click.command(epilog="Example: dglkgmix evaluate runs/mixup --by relation")
@@ -74,7 +72,7 @@ def evaluate(run: Path | None, *, as_json: bool, **options: Any) -> None:
     """
     use_free_cores()
     from dglkgmix.atomic import write_atomic
-    from dglkgmix.cli.subject import find_subject
+    from dglkgmix.cli.subject import find_subject, ranker
     from dglkgmix.evaluation.account import account, details
     from dglkgmix.evaluation.list_probability import FEWEST
     from dglkgmix.kg.degrees import DegreeBins
@@ -84,11 +82,12 @@ def evaluate(run: Path | None, *, as_json: bool, **options: Any) -> None:
     check_new(out, "--write-ranks", overwrite=overwrite, endings=(".parquet",))
     subject = find_subject(run, options)
     common.warn_of_splits(subject.kg)
-    calibration = subject.calibration(bins, options["false_triples"], options["fit_false_triples"])
+    false = [subject.triples(options[name]) for name in ("false_triples", "fit_false_triples")]
+    calibration = subject.calibration(bins, *false)
     answers = subject.answers()
     shortlist = None if answers is None else answers.account(bins)
     found = account(subject.table, bins, calibration, shortlist, subject.new)
-    classified = subject.classification(options["false_triples"], options["fit_false_triples"])
+    classified = subject.classification(*false)
     if classified is not None:
         found["classification"] = classified
     if missed := found["candidates"]["missed"]:
@@ -114,12 +113,11 @@ def evaluate(run: Path | None, *, as_json: bool, **options: Any) -> None:
     if as_json:
         common.emit_json(found | ({"by": groups} if groups else {}))
         return
-    from dglkgmix.cli.evaluate_page import page
     from dglkgmix.evaluation.metrics import by_bin
     from dglkgmix.evaluation.popularity import PopularityScorer
-    from dglkgmix.evaluation.rank_table import rank_split
 
-    scorer = PopularityScorer(subject.kg)
-    asked = scorer, subject.kg, subject.split, options["block"]
-    popular = rank_split(*asked, candidates=subject.candidates)
+    popular = subject.table
+    if options["baseline"] is None:
+        scorer = PopularityScorer(subject.kg)
+        popular = ranker(scorer, subject.kg, options, subject.candidates)(subject.split)
     click.echo(page(subject, found, bins, groups, by_bin(popular, bins)))

@@ -25,7 +25,6 @@ TITLES = {
     "ties": "With the other tie rules",
     "shortlist": "First ten answers by relation",
 }
-BY_DEGREE = ("head-in", "head-out", "tail-in", "tail-out", "other-relation")
 
 
 def page(
@@ -163,7 +162,7 @@ def _group(kind: str, group: Mapping[str, Any]) -> str:
         return _listed(group)
     if kind == "relation":
         group = dict(sorted(group.items(), key=lambda item: -item[1]["queries"]))
-    elif kind in BY_DEGREE:
+    else:
         group = {readable(name): part for name, part in group.items()}
     return _table(group)
 

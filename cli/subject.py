@@ -13,6 +13,8 @@ from dglkgmix.config.settings import READING
 from dglkgmix.errors import ConfigError, DataError
 
 if TYPE_CHECKING:
+    from torch import Tensor
+
     from dglkgmix.evaluation.candidates import Candidates
     from dglkgmix.evaluation.list_account import ListedAnswers
     from dglkgmix.evaluation.list_probability import ListProbability
@@ -57,11 +59,11 @@ class Subject:
         return self.ranks(self.split)
 
     def calibration(
-        self, bins: DegreeBins, false: Path | None = None, fit_false: Path | None = None
+        self, bins: DegreeBins, false: Tensor | None = None, fit_false: Tensor | None = None
     ) -> Options | None:
         """The ``calibration`` of an account; None where there is no model or nothing to fit.
 
-        Files of false triples to assess and to fit with take the place of sampled ones.
+        False triples (M, 3) to assess and to fit with take the place of sampled ones.
         """
         from dglkgmix.evaluation.calibration import assess_calibration, fit_calibration
 
@@ -70,21 +72,20 @@ class Subject:
         if fit_false is None:
             platt = self.platt()
         else:
-            given = self._triples(fit_false)
-            platt = fit_calibration(self.scorer, self.kg, self.ranks("valid"), false_triples=given)
+            ranks = self.ranks("valid")
+            platt = fit_calibration(self.scorer, self.kg, ranks, false_triples=fit_false)
         if platt is None:
             return None
-        asked, false_triples = (self.scorer, self.kg, self.split, self.table), self._triples(false)
-        return assess_calibration(*asked, platt=platt, bins=bins, false_triples=false_triples)
+        asked = self.scorer, self.kg, self.split, self.table
+        return assess_calibration(*asked, platt=platt, bins=bins, false_triples=false)
 
-    def classification(self, false: Path | None, fit_false: Path | None) -> Options | None:
-        """The triple classification of given false triples, in files; None without these."""
+    def classification(self, false: Tensor | None, fit_false: Tensor | None) -> Options | None:
+        """The triple classification of given false triples; None without these."""
         from dglkgmix.evaluation.triple_classification import classify_triples
 
         if false is None or self.scorer is None:
             return None
-        triples, fitted = self._triples(false), self._triples(fit_false)
-        return classify_triples(self.scorer, self.kg, self.split, triples, fitted)
+        return classify_triples(self.scorer, self.kg, self.split, false, fit_false)
 
     def answers(self) -> ListedAnswers | None:
         """The first answers with their probabilities; None where there is nothing to fit these."""
@@ -95,7 +96,8 @@ class Subject:
             return None
         return listed_answers(self.scorer, self.kg, self.split, fitted, self.candidates)
 
-    def _triples(self, path: Path | None) -> Any:
+    def triples(self, path: Path | None) -> Tensor | None:
+        """The false triples (M, 3) of a file; None without one."""
         from dglkgmix.evaluation.negatives import read_false_triples
 
         return None if path is None else read_false_triples(path, self.kg, self.reading)
@@ -136,7 +138,7 @@ def _run(path: Path, options: Options) -> Subject:
     run = open_run(path, options["candidates"], options["types"])
     reading = ReadOptions(**run.config.data.reading)
     anew = options["block"] is not None  # asked for
-    ranks = _ranker(run.scorer, run.kg, options, run.candidates) if anew else run.rank_table
+    ranks = ranker(run.scorer, run.kg, options, run.candidates) if anew else run.rank_table
     return Subject(
         str(path),
         run.kg,
@@ -169,7 +171,7 @@ def _baseline(options: Options) -> Subject:
 
     kg, reading, candidates = _data(options, "--baseline")
     scorer = PopularityScorer(kg)
-    ranks = _ranker(scorer, kg, options, candidates)
+    ranks = ranker(scorer, kg, options, candidates)
     title = f"{options['baseline']} on {options['data']}"
     return Subject(
         title,
@@ -184,9 +186,10 @@ def _baseline(options: Options) -> Subject:
     )
 
 
-def _ranker(
+def ranker(
     scorer: Scorer, kg: KnowledgeGraph, options: Options, candidates: Candidates
 ) -> Callable[[str], RankTable]:
+    """The ranks of any split by ``scorer``, in blocks of the size that ``options`` ask for."""
     from dglkgmix.evaluation.rank_table import rank_split
 
     return lambda split: rank_split(scorer, kg, split, options["block"], candidates=candidates)

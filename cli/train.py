@@ -286,9 +286,8 @@ def _print(result: Result, as_json: bool) -> None:
         return
     from dglkgmix.cli.columns import account_table
 
-    accounts = {"test": result.test} if result.test else {"valid": result.valid}
-    if any(accounts.values()):
-        click.echo(account_table({k: v for k, v in accounts.items() if v}))
+    if account := result.test or result.valid:
+        click.echo(account_table("test" if result.test else "valid", account))
     else:
         click.echo("No validation and no test triples: nothing was evaluated.")
     if result.popularity_mrr is not None:

@@ -83,6 +83,8 @@ class KGCompleter(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         n_features_in_, feature_names_in_: of the X that ``fit`` was given.
     """
 
+    run_: PackedRun
+
     def __init__(self, **params: Any) -> None:
         given = inspect.signature(type(self)).bind(**params)
         given.apply_defaults()
@@ -140,7 +142,8 @@ class KGCompleter(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         # Now at last: a fit that fails or is interrupted leaves the one before it as it was.
         validate_data(self, X, skip_check_array=True)
         self.classes_, self.relations_ = entities.values, relations.values
-        self._take(run)
+        self.run_ = run
+        self.history_ = run.history
         run.input_kinds = {
             "entities": entities.kind,
             "relations": relations.kind,
@@ -318,12 +321,8 @@ class KGCompleter(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         if isinstance(features, list):
             completer.n_features_in_ = len(features)
             completer.feature_names_in_ = np.array(features, dtype=object)
-        completer._take(packed)
+        completer.run_, completer.history_ = packed, packed.history
         return completer
-
-    def _take(self, run: PackedRun) -> None:
-        self.run_ = run
-        self.history_ = run.history
 
     def _columns(self, X: Any, widths: tuple[int, ...]) -> list[Array]:
         check_is_fitted(self)

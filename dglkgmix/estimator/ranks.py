@@ -44,9 +44,8 @@ def degrees(kg: KnowledgeGraph, triples: Array) -> Array:
     """Tail-relation degrees (n, 2) of the tail and the head query; 0 where a name is unknown."""
     known = torch.from_numpy((triples >= 0).all(1))
     found = torch.zeros((len(triples), 2), dtype=torch.long)
-    ids = torch.from_numpy(triples)[known]
-    for side, queries in enumerate((ids, kg.reciprocate(ids, kg.num_relations))):
-        found[known, side] = kg.degrees.tail_relation(queries[:, 2], queries[:, 1])
+    queries = queries_of(kg, torch.from_numpy(triples)[known])
+    found[known] = kg.degrees.tail_relation(queries.answers, queries.relations).view(2, -1).T
     return found.numpy()
 
 

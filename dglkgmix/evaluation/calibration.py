@@ -10,14 +10,13 @@ from torch import Tensor
 from dglkgmix.evaluation.metrics import bin_of
 from dglkgmix.evaluation.model_scorer import Scorer
 from dglkgmix.evaluation.negatives import labelled_scores
-from dglkgmix.evaluation.platt import Platt, fit_platt, log_loss, sigmoid
+from dglkgmix.evaluation.platt import Array, Platt, fit_platt, log_loss, sigmoid
 from dglkgmix.evaluation.rank_table import RankTable
 
 if TYPE_CHECKING:
     from dglkgmix.kg.degrees import DegreeBins
     from dglkgmix.kg.graph import KnowledgeGraph
 
-Array = np.ndarray[Any, Any]
 PROBABILITY_BINS = 15
 
 

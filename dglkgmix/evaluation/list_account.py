@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -110,6 +109,5 @@ def listed_answers(
     return None if probability is None else ListedAnswers.of(lists, true, probability)
 
 
-def _mean(values: Iterable[Any]) -> float | None:
-    array = np.asarray(values)
-    return float(array.mean()) if len(array) else None
+def _mean(values: Array) -> float | None:
+    return float(values.mean()) if len(values) else None

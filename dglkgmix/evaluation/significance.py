@@ -11,14 +11,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from dglkgmix.errors import DataError
-from dglkgmix.evaluation.metrics import METRICS, bin_of, per_query
+from dglkgmix.evaluation.metrics import METRICS, Array, bin_of, per_query
 from dglkgmix.evaluation.rank_table import DEGREES, NAMES, RankTable
 from dglkgmix.kg import ROLES
 
 if TYPE_CHECKING:
     from dglkgmix.kg.degrees import DegreeBins
 
-Array = np.ndarray[Any, Any]
 RESAMPLES = 2000
 LEVEL = 0.95
 # Resampling weights held at once.

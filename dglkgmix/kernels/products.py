@@ -130,12 +130,9 @@ def places_in_blocks(
     return [(place - block.start * batch, chosen) for place, chosen, block in parts]
 
 
-def product_dtype(*operands: Tensor) -> torch.dtype:
-    """The type that autocast multiplies these in; without autocast the widest of theirs."""
-    kind = operands[0].device.type
+def product_dtype(left: Tensor, right: Tensor) -> torch.dtype:
+    """The type that autocast multiplies these in; without autocast the wider of theirs."""
+    kind = left.device.type
     if torch.is_autocast_enabled(kind):
         return torch.get_autocast_dtype(kind)
-    dtype = operands[0].dtype
-    for operand in operands[1:]:
-        dtype = torch.promote_types(dtype, operand.dtype)
-    return dtype
+    return torch.promote_types(left.dtype, right.dtype)

@@ -7,9 +7,8 @@ from typing import Literal
 
 from torch import Tensor
 
+from dglkgmix.config.tables import Reduction
 from dglkgmix.errors import ConfigError
-
-Reduction = Literal["sum", "mean"]
 
 
 @dataclass(frozen=True)

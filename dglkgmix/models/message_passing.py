@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from dglkgmix.config import ModelConfig
 from dglkgmix.kernels.dropout import Dropout
 from dglkgmix.models.encoder import Encoder, Vectors
-from dglkgmix.models.neighbour_sampling import NeighbourSampler
+from dglkgmix.models.neighbour_sampling import sampled_neighbourhoods
 from dglkgmix.models.neighbourhood import Neighbourhood, thinned, with_reciprocals
 
 if TYPE_CHECKING:
@@ -94,8 +94,9 @@ class MessagePassing(Encoder):
         entities = len(self.entity_table)
         wanted = torch.arange(entities) if nodes is None else torch.unique(nodes.cpu())
         seed = int(torch.randint(2**31 - 1, ()))
-        sampler = NeighbourSampler(self.messages.graph, self.fanout, len(self.layers))
-        sources, hoods = sampler.draw(wanted, None if hidden is None else hidden.cpu(), seed)
+        hidden = None if hidden is None else hidden.cpu()
+        drawn = {"fanout": self.fanout, "layers": len(self.layers), "seed": seed}
+        sources, hoods = sampled_neighbourhoods(self.messages.graph, wanted, hidden, **drawn)
         device = self.entity_table.device
         features = self.entity_table.index_select(0, sources.to(device))
         encoded = self._pass(features, hoods, None)  # (T, De), (2R, Dr)

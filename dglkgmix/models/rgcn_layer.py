@@ -101,7 +101,9 @@ class RGCNLayer(nn.Module):
         super().__init__()
         self.matrices = matrices
         self.self_loop = nn.Linear(dim, dim) if self_loop else None
-        self.reset_parameters()
+        matrices.reset_parameters()
+        if self.self_loop is not None:
+            self.self_loop.reset_parameters()
 
     def forward(
         self, features: Tensor, relations: Tensor, hood: Neighbourhood, hidden: Tensor | None
@@ -115,9 +117,3 @@ class RGCNLayer(nn.Module):
         if self.self_loop is None:
             return messages, relations
         return self.self_loop(features[: hood.num_targets]) + messages, relations
-
-    def reset_parameters(self) -> None:
-        """Draw everything afresh."""
-        self.matrices.reset_parameters()
-        if self.self_loop is not None:
-            self.self_loop.reset_parameters()

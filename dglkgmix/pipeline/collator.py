@@ -14,7 +14,7 @@ from dglkgmix.pipeline.ids import GraphIds
 from dglkgmix.pipeline.negative_samplers import FilteredNegativeSampler, NegativeTails
 from dglkgmix.pipeline.partners import MixupPartners
 from dglkgmix.sampling.negatives import TripleBatch
-from dglkgmix.training.prepared import PreparedBatch, mixed_terms
+from dglkgmix.training.prepared import PreparedBatch
 
 
 class MixupCollator:
@@ -95,7 +95,6 @@ class MixupCollator:
             weights=None,
             excess=0.0,
             terms=len(rows) + int(mask.sum()),
-            mixed_terms=mixed_terms(synthetic),
             synthetic=synthetic,
             offsets=None,
         )

@@ -98,20 +98,13 @@ def reverses(graph: DGLGraph, given: ReverseTypes | None) -> dict[CanonicalType,
 
 
 def _check_mirrored(graph: DGLGraph, original: CanonicalType, reverse: CanonicalType) -> None:
-    ends = torch.stack(graph.edges(etype=original))
-    mirrored = torch.stack(graph.edges(etype=reverse)).flip(0)
+    pairs = graph.edges(etype=original), graph.edges(etype=reverse)[::-1]
+    size = graph.num_nodes(original[2])
+    keys = [(heads.long() * size + tails).sort().values for heads, tails in pairs]
     same_types = (original[0], original[2]) == (reverse[2], reverse[0])
-    if same_types and torch.equal(_sorted(ends), _sorted(mirrored)):
+    if same_types and torch.equal(*keys):
         return
     raise DataError(
         f"reverse_etypes: {reverse} does not hold the edges of {original} read backwards; "
         "dgl.AddReverse(sym_new_etype=True) makes such types"
     )
-
-
-def _sorted(pairs: Tensor) -> Tensor:
-    """The columns of (2, M) in ascending order."""
-    first, second = pairs.long()
-    second, order = torch.sort(second)
-    first, again = torch.sort(first[order], stable=True)
-    return torch.stack([first, second[again]])

@@ -120,7 +120,8 @@ def judge_facts(
             strict=True,
         )
     ]
-    held = {name: kg.index_of(kg.split(name)).contains(*triples.unbind(1)) for name in SPLITS}
+    indexes = kg.train_index, kg.index_of(kg.valid), kg.index_of(kg.test)
+    held = {n: i.contains(*triples.unbind(1)) for n, i in zip(SPLITS, indexes, strict=True)}
     return [
         Fact(
             *(kg.entities[h], kg.relations[r], kg.entities[t]),

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from dglkgmix.config.toml import differences, dumps
 from dglkgmix.evaluation import metrics
 from dglkgmix.evaluation.calibration import Point
-from dglkgmix.evaluation.popularity import better_bins
 from dglkgmix.evaluation.rank_table import RankTable
 from dglkgmix.evaluation.significance import compare
 from dglkgmix.kg.degrees import DegreeBins, degree_summary
@@ -80,9 +79,6 @@ def results(subjects: Subjects, bins: DegreeBins, popular: RankTable) -> dict[st
             f" Candidates: {among['rule']}; {among['missed']:,} answers "
             f"({tables.percent(among['share'])}) are none and have the last rank."
         )
-    base = metrics.by_bin(popular, bins)
-    below = any(better_bins(base, s.account["bins"]) for s in subjects)
-    starred = f"* Below “{tables.POPULARITY}” in this bin." if below else ""
     return {
         "warnings": [s.run.warning for s in subjects if not s.run.finished],
         "overall": tables.overall_table(subjects, popular).noted(note),
@@ -93,7 +89,7 @@ def results(subjects: Subjects, bins: DegreeBins, popular: RankTable) -> dict[st
             "MRR by tail-relation degree of the answer, with 95 % bootstrap intervals over "
             "triples.",
         ),
-        "bins": tables.bins_table(subjects, bins, popular).noted(starred),
+        "bins": tables.bins_table(subjects, bins, popular),
         "directions": tables.directions_table(subjects),
     }
 

@@ -93,9 +93,10 @@ def bins_table(subjects: Sequence[Subject], bins: DegreeBins, popular: RankTable
     A star marks what is below popularity alone.
     """
     rows: list[Sequence[Value]] = []
-    base = metrics.by_bin(popular, bins)
+    base, note = metrics.by_bin(popular, bins), ""
     for s in subjects:
-        below = better_bins(base, s.account["bins"])
+        if below := better_bins(base, s.account["bins"]):
+            note = f"* Below “{POPULARITY}” in this bin."
         row: list[Value] = [s]
         for name in bins.names:
             mrr, pair = number(s.account["bins"][name]["mrr"]), s.intervals[name]
@@ -105,7 +106,7 @@ def bins_table(subjects: Sequence[Subject], bins: DegreeBins, popular: RankTable
     rows.append([_POPULAR, *(base[name]["mrr"] for name in bins.names)])
     titles = zip(bins.names, bins.intervals, strict=True)
     shown = (readable(n) if n == i else f"{n}\n{readable(i)}" for n, i in titles)
-    return Table.of(("MRR", *shown), rows)
+    return Table.of(("MRR", *shown), rows).noted(note)
 
 
 def directions_table(subjects: Sequence[Subject]) -> Table:

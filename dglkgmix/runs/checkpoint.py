@@ -37,9 +37,9 @@ def pack(state: dict[str, Any]) -> Callable[[Path], None]:
 
     Tensors on the CPU are not copied but read when the file is written; tuples come back as lists.
     """
-    packer = _Packer()
-    plain = json.dumps(packer.flatten(state, ""))
-    return lambda path: _save(packer.tensors, path, {"state": plain})
+    tensors: dict[str, Tensor] = {}
+    plain = json.dumps(_flattened(state, "", tensors))
+    return lambda path: _save(tensors, path, {"state": plain})
 
 
 def unpack(path: Path, where: str = "state") -> dict[str, Any]:
@@ -132,26 +132,20 @@ def _save(tensors: dict[str, Tensor], path: Path, texts: dict[str, str] | None =
         raise OSError(int(number[1]), os.strerror(int(number[1]))) from error
 
 
-class _Packer:
-    """Replaces tensors in nested values by their names, and collects them."""
-
-    def __init__(self) -> None:
-        self.tensors: dict[str, Tensor] = {}
-
-    def flatten(self, value: Any, path: str) -> Any:
-        """``value`` as JSON takes it, its tensors collected under names from ``path``."""
-        if isinstance(value, Tensor):
-            self.tensors[path] = value
-            return {_TENSOR: path}
-        if isinstance(value, dict):
-            items = [(key, self.flatten(x, f"{path}/{key}")) for key, x in value.items()]
-            return dict(items) if all(isinstance(key, str) for key in value) else {_PAIRS: items}
-        if isinstance(value, list | tuple):
-            return [self.flatten(x, f"{path}/{i}") for i, x in enumerate(value)]
-        if value is None or isinstance(value, bool | int | float | str):
-            return value
-        kind = type(value).__name__
-        raise TypeError(f"a state holds tensors and plain values, not {kind} at {path}")
+def _flattened(value: Any, path: str, tensors: dict[str, Tensor]) -> Any:
+    """``value`` as JSON takes it; its tensors go into ``tensors`` under names from ``path``."""
+    if isinstance(value, Tensor):
+        tensors[path] = value
+        return {_TENSOR: path}
+    if isinstance(value, dict):
+        items = [(key, _flattened(x, f"{path}/{key}", tensors)) for key, x in value.items()]
+        return dict(items) if all(isinstance(key, str) for key in value) else {_PAIRS: items}
+    if isinstance(value, list | tuple):
+        return [_flattened(x, f"{path}/{i}", tensors) for i, x in enumerate(value)]
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    kind = type(value).__name__
+    raise TypeError(f"a state holds tensors and plain values, not {kind} at {path}")
 
 
 def _restore(value: Any, tensors: dict[str, Tensor]) -> Any:

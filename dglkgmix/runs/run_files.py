@@ -33,6 +33,8 @@ MODEL = "model.safetensors"
 HISTORY = "history.csv"
 METRICS = "metrics.json"
 STATE = checkpoint.STATE
+# Parameters of every encoder, in the order of its dimensions.
+TABLES = ("encoder.entity_table", "encoder.relation_table")
 _NAMES = {"name": pa.large_string()}
 _TRIPLES = {**dict.fromkeys(ROLES, pa.int64()), "split": pa.string()}
 # What options stand for where a run is older than they are.
@@ -182,8 +184,7 @@ def check_tables(
         CheckpointError: names ``where``, the table and both shapes.
     """
     lengths = (kg.num_entities, kg.num_query_relations)
-    names = ("encoder.entity_table", "encoder.relation_table")
-    for name, length, dim in zip(names, lengths, table_dims(model), strict=True):
+    for name, length, dim in zip(TABLES, lengths, table_dims(model), strict=True):
         found = tuple(weights[name].shape) if name in weights else None
         if found != (length, dim):
             raise CheckpointError(

@@ -16,8 +16,7 @@ from dglkgmix.kg.keys import triple_keys
 from dglkgmix.kg.vocabulary import Vocabulary
 from dglkgmix.models.link_predictor import LinkPredictor
 from dglkgmix.runs import run_files
-
-TABLES = ("encoder.entity_table", "encoder.relation_table")
+from dglkgmix.runs.run_files import TABLES
 
 
 @dataclass(frozen=True)

@@ -157,10 +157,6 @@ class TripleBatches:
         self._index = kg.train_index
         self._query_of = kg.train_index.locate(kg.edges[:, 0], kg.edges[:, 1])
 
-    def __len__(self) -> int:
-        """Number of batches of an epoch over all M triples."""
-        return (len(self.edges) + self.batch_size - 1) // self.batch_size
-
     def epoch(
         self, generator: torch.Generator, edges: Tensor | None = None
     ) -> Iterator[TripleBatch]:

@@ -59,10 +59,6 @@ class QueryBatches:
         keys = triple_keys(kg.edges, kg.num_entities, kg.num_query_relations)
         self._edge_at = torch.argsort(keys)
 
-    def __len__(self) -> int:
-        """Number of batches of a whole epoch."""
-        return (len(self.index) + self.batch_size - 1) // self.batch_size
-
     def epoch(
         self, generator: torch.Generator, queries: Tensor | None = None
     ) -> Iterator[QueryBatch]:

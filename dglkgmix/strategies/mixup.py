@@ -106,6 +106,7 @@ class Mixup(Strategy):
             positions=positions,
             partners=second,
             weights=None if self._weights is None else self._weights[augmented],
+            # Drawn or not: the mean over draws is that of all terms.
             terms=int(self._all[edges].sum()),
             rivals=rivals,
         )

@@ -78,7 +78,7 @@ class Averaging:
             "count": self.count,
             "validated": self.validated,
             "weights": self.model.state_dict(),
-            "schedule": {key: self._schedule.state_dict()[key] for key in _SCHEDULE_KEYS},
+            "schedule": {key: self._schedule.state_dict()[key] for key in SCHEDULE_KEYS},
         }
 
     def load(self, state: dict[str, Any] | None) -> None:
@@ -102,7 +102,8 @@ class Averaging:
         return self._average, self._schedule
 
 
-_SCHEDULE_KEYS = ("last_epoch", "_step_count", "_last_lr", "base_lrs")
+# Of a schedule's state; γ and the number of epochs belong to the configuration.
+SCHEDULE_KEYS = ("last_epoch", "_step_count", "_last_lr", "base_lrs")
 
 
 class _QueryPass(nn.Module):

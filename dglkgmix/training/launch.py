@@ -193,8 +193,9 @@ def resume(
     """
     checked = settled(kg, config)
     check_memory(checked, kg, torch.device(checked.runtime.device), processes)
-    _check_length(folder, checked)
     begun = folder.has(run_files.CONFIG)
+    if begun:
+        _check_length(folder, checked)
     trainer = Trainer(
         kg,
         checked,
@@ -213,11 +214,9 @@ def _check_length(folder: RunFolder, config: Config) -> None:
     """Refuse fewer epochs than are done, and more where patience has run out.
 
     Args:
-        folder: a run that has begun, or is about to.
+        folder: a run that has begun.
         config: settled.
     """
-    if not folder.has(run_files.CONFIG):
-        return
     before, now = run_files.read_config(folder).training, config.training
     if (before.epochs, before.patience) == (now.epochs, now.patience):
         return

@@ -17,7 +17,7 @@ from dglkgmix.kernels.partition import KEPT_SCORES
 from dglkgmix.kernels.products import CPU_BLOCK, DEVICE_BLOCK
 from dglkgmix.kg.graph import KnowledgeGraph
 from dglkgmix.models.decoder import Decoder
-from dglkgmix.models.registry import build_decoder, table_dims
+from dglkgmix.models.registry import build_decoder
 from dglkgmix.processes import ALONE, Processes
 from dglkgmix.training.stages import Stage, stages
 
@@ -157,7 +157,7 @@ def gib(size: int) -> str:
 
 
 def _weights(stage: Stage, kg: KnowledgeGraph, decoder: Decoder) -> Part:
-    entity_dim, relation_dim = table_dims(stage.model)
+    entity_dim, relation_dim = decoder.entity_dim, decoder.relation_dim
     tables = kg.num_entities * (entity_dim + 1) + kg.num_query_relations * relation_dim
     weights = tables + sum(p.numel() for p in decoder.parameters())
     copies = _COPIES + 2 * bool(stage.swa.enabled)
@@ -208,7 +208,8 @@ def _mixed(stage: Stage, kg: KnowledgeGraph, decoder: Decoder, drawn: int, proce
             rivals = kg.num_entities if given == "all" else min(kg.num_entities, samples + given)
     # A candidate's vector is held where its score is no product.
     each = 1 if decoder.is_bilinear or training.regime == "1-n" else decoder.entity_dim
-    vectors = _MIX_COPIES * sum(table_dims(stage.model)) + _QUERY_COPIES * decoder.largest
+    dims = decoder.entity_dim + decoder.relation_dim
+    vectors = _MIX_COPIES * dims + _QUERY_COPIES * decoder.largest
     return Part(
         math.ceil(FLOAT * samples * (vectors + _SCORE_COPIES * rivals * each) / processes),
         f"{samples:,} synthetic samples of a batch, {rivals:,} scores each",

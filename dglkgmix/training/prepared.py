@@ -39,7 +39,6 @@ class PreparedBatch:
             weights are not brought to mean 1.
         terms: number of terms of L_KG, of all processes together, which "mean" divides by;
             counted only where it matters.
-        mixed_terms: number of terms of L_Mix, see :func:`mixed_terms`.
         synthetic: the batch's synthetic samples, or None.
         offsets: what is added to scores in training: sparse in 1-N, (B, 1 + K) in 1-K, or None.
         whole: counts of the batch that this is one process's part of; None where it is all of it.
@@ -49,7 +48,6 @@ class PreparedBatch:
     weights: Tensor | None
     excess: float
     terms: int
-    mixed_terms: int
     synthetic: SyntheticBatch | None
     offsets: Offsets | Tensor | None
     whole: Counts | None = None
@@ -57,8 +55,10 @@ class PreparedBatch:
     @property
     def counts(self) -> Counts:
         """Sizes of the whole batch, over all processes."""
-        samples = 0 if self.synthetic is None else len(self.synthetic)
-        return self.whole or Counts(len(self.batch.tails), samples, self.mixed_terms)
+        found = self.synthetic
+        samples = 0 if found is None else len(found)
+        terms = samples if found is None or found.terms is None else found.terms
+        return self.whole or Counts(len(self.batch.tails), samples, terms)
 
     @property
     def scale(self) -> float:
@@ -138,7 +138,6 @@ def prepare(
         weights=weights,
         excess=excess,
         terms=terms,
-        mixed_terms=mixed_terms(synthetic),
         synthetic=synthetic,
         offsets=offsets,
     )
@@ -172,17 +171,6 @@ def edge_weights(kg: KnowledgeGraph, rows: Tensor) -> Tensor:
     total = torch.zeros(half, dtype=rows.dtype).index_add_(0, kg.train_edges, rows)
     mean = total / kg.train_edges.bincount(minlength=half)
     return mean.repeat(2).float()
-
-
-def mixed_terms(samples: SyntheticBatch | None) -> int:
-    """Number of terms that synthetic samples stand for, which "mean" divides L_Mix by.
-
-    Mixup's is Σ min(k, |C|) over a batch's triples below the threshold, drawn or not: it does not
-    depend on the draw, so the mean over draws is that of all terms.
-    """
-    if samples is None:
-        return 0
-    return len(samples) if samples.terms is None else samples.terms
 
 
 def candidates(batch: TripleBatch) -> Tensor:

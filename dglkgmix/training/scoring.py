@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from dataclasses import dataclass, field
 
 import torch
@@ -23,8 +22,8 @@ class TableVectors(Vectors):
     @classmethod
     def of(cls, vectors: Vectors) -> TableVectors:
         """The same vectors, for the losses of one batch."""
-        given = {part.name: getattr(vectors, part.name) for part in dataclasses.fields(Vectors)}
-        return cls(**given, table=Table(vectors.entities))
+        given = vectors.entities, vectors.relations, vectors.position
+        return cls(*given, table=Table(vectors.entities))
 
     def entity(self, ids: Tensor) -> Tensor:
         """Vectors (..., De) of entity ids (...)."""

@@ -9,7 +9,7 @@ from dglkgmix.errors import CheckpointError
 from dglkgmix.models.link_predictor import LinkPredictor
 from dglkgmix.runs.checkpoint import copy_weights, load_weights
 from dglkgmix.runs.results import Selection, Validation, Weights
-from dglkgmix.training.averaging import Averaging
+from dglkgmix.training.averaging import SCHEDULE_KEYS, Averaging
 from dglkgmix.training.optimizer import build_optimizer, build_schedule
 from dglkgmix.training.stages import Stage
 
@@ -102,7 +102,7 @@ class StageState:
             "validated": self.validated,
             "model": self.model.state_dict(),
             "optimizer": self.optimizer.state_dict(),
-            "decay": {key: self._schedule.state_dict()[key] for key in _SCHEDULE_KEYS},
+            "decay": {key: self._schedule.state_dict()[key] for key in SCHEDULE_KEYS},
             "averaging": self.averaging.state(),
             "stopping": self.stopping.state(),
             "best": self.best,
@@ -126,10 +126,6 @@ class StageState:
             raise
         except (KeyError, ValueError, TypeError) as error:
             raise CheckpointError(f"{where}: not the state of this training: {error!r}") from None
-
-
-# γ and the number of epochs belong to the configuration.
-_SCHEDULE_KEYS = ("last_epoch", "_step_count", "_last_lr", "base_lrs")
 
 
 @dataclass

@@ -217,13 +217,6 @@ def panels(name: str, captions: Iterable[str]) -> str:
     return _markdown(rows)
 
 
-def paper(data: str, model: str, strategy: str, where: str = "overall") -> str:
-    """The paper's own MRR, for comparison: never ours. A dash where it reports none."""
-    key = "overall.mrr" if where == "overall" else f"bins.{where}.mrr"
-    found = paper_numbers(data, model, strategy)
-    return f"{found[key]:.4f}" if key in found else "–"
-
-
 def _estimates(found: dict[str, Any]) -> dict[str, Estimate]:
     return {
         name: Estimate(
@@ -264,8 +257,10 @@ def measured(name: str, strategy: str, **axes: Any) -> tuple[str, ...]:
 
 
 def papers(data: str, model: str, strategy: str) -> tuple[str, ...]:
-    """The same from the paper's tables."""
-    return tuple(paper(data, model, strategy, place) for place in PLACES)
+    """The same of the paper's tables, never ours; dashes where it reports none."""
+    found = paper_numbers(data, model, strategy)
+    keys = ("overall.mrr", *(f"bins.{name}.mrr" for name in PLACES[1:]))
+    return tuple(f"{found[key]:.4f}" if key in found else "–" for key in keys)
 
 
 def published(value: str) -> tuple[str, ...]:
@@ -305,7 +300,7 @@ def _claim(kind: str, where: str, name: str, mixup: str, control: str) -> str:
 
 WORDS = (
     *(table, figure, figure_of, panels, claims, by_bin, changes, measured, papers, published, made),
-    *(mrr, difference, ece, distance, paper, seeds),
+    *(mrr, difference, distance, seeds),
 )
 
 

@@ -42,17 +42,11 @@ FULL = {"mrr": 1 / 3, "mr": 1234.5, "hits@1": 0.25, "hits@3": 0.5, "hits@10": 1.
 
 
 def test_it_lines_up_and_shows_dashes_where_nothing_was_asked():
-    account = {"overall": FULL, "bins": {"zero": EMPTY, "high": FULL}}
-    lines = account_table({"test": account}).splitlines()
+    account = {"overall": FULL, "bins": {"zero": EMPTY, "high": FULL}, "entities": None}
+    lines = account_table("test", account).splitlines()
     assert lines[0].split() == ["queries", "MRR", "Hits@1", "Hits@3", "Hits@10", "mean", "rank"]
     assert lines[1].split() == [
         "test", "overall", "3,656", "0.3333", "0.2500", "0.5000", "1.0000", "1,234.5",
     ]  # fmt: skip
     assert lines[2].split() == ["zero", "0", "-", "-", "-", "-", "-"]
     assert len({len(line) for line in lines}) == 1
-
-
-def test_several_accounts_stand_below_each_other():
-    account = {"overall": FULL, "bins": {"zero": EMPTY}}
-    lines = account_table({"valid": account, "test": account}).splitlines()
-    assert [line.split()[0] for line in lines[1:]] == ["valid", "zero", "test", "zero"]

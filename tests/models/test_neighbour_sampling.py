@@ -2,7 +2,7 @@
 
 import torch
 
-from dglkgmix.models.neighbour_sampling import NeighbourSampler
+from dglkgmix.models.neighbour_sampling import sampled_neighbourhoods
 from tests.graphs import random_graph
 
 CPU = torch.device("cpu")
@@ -23,14 +23,14 @@ def drawn_edges(sources, hood):
 def test_large_fanout_draws_every_edge_into_the_nodes():
     nodes = torch.tensor([7, 3])
     into = torch.isin(KG.edges[:, 2], nodes)
-    sources, [hood] = NeighbourSampler(KG, 1000, 1).draw(nodes, None, seed=1)
+    sources, [hood] = sampled_neighbourhoods(KG, nodes, fanout=1000, layers=1, seed=1)
     assert sources[:2].tolist() == [7, 3]
     assert hood.num_targets == 2
     assert drawn_edges(sources, hood) == {tuple(row) for row in KG.edges[into].tolist()}
 
 
 def test_fanout_bounds_the_edges_of_a_node():
-    sources, [hood] = NeighbourSampler(KG, 3, 1).draw(torch.arange(20), None, seed=1)
+    sources, [hood] = sampled_neighbourhoods(KG, torch.arange(20), fanout=3, layers=1, seed=1)
     _, group = hood.edges.ends(CPU)
     into = torch.bincount(hood.groups.ends(CPU)[1][group], minlength=20)
     assert torch.equal(into, KG.degrees.in_degree(torch.arange(20)).clamp(max=3))
@@ -40,14 +40,16 @@ def test_fanout_bounds_the_edges_of_a_node():
 def test_hidden_edges_are_never_drawn():
     hidden = torch.arange(0, KG.num_edges, 2)
     allowed = {tuple(row) for row in KG.edges[1::2].tolist()}
-    sources, [hood] = NeighbourSampler(KG, 1000, 1).draw(torch.arange(20), hidden, seed=1)
+    sources, [hood] = sampled_neighbourhoods(
+        KG, torch.arange(20), hidden, fanout=1000, layers=1, seed=1
+    )
     assert drawn_edges(sources, hood) == allowed
     assert "visible" not in KG.homogeneous.edata
 
 
 def test_layers_chain():
     nodes = torch.tensor([5])
-    sources, hoods = NeighbourSampler(KG, 2, 2).draw(nodes, None, seed=3)
+    sources, hoods = sampled_neighbourhoods(KG, nodes, fanout=2, layers=2, seed=3)
     assert hoods[1].num_targets == 1
     assert hoods[0].num_targets == hoods[1].edges.num_sources
     assert hoods[0].edges.num_sources == len(sources)
@@ -55,7 +57,7 @@ def test_layers_chain():
 
 
 def test_same_seed_same_draw():
-    sampler = NeighbourSampler(KG, 2, 1)
-    draws = [sampler.draw(torch.arange(20), None, seed)[1][0] for seed in (1, 1, 2)]
-    groups = [draw.edges.ends(CPU)[0].tolist() for draw in draws]
+    nodes, size = torch.arange(20), {"fanout": 2, "layers": 1}
+    hoods = [sampled_neighbourhoods(KG, nodes, **size, seed=seed)[1][0] for seed in (1, 1, 2)]
+    groups = [hood.edges.ends(CPU)[0].tolist() for hood in hoods]
     assert groups[0] == groups[1] != groups[2]

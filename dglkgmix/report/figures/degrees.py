@@ -92,7 +92,6 @@ def _paint_pairs(axes: Axes, distribution: DegreeDistribution) -> None:
     axes.set(xscale="log", yscale="log")
     axes.set(xlim=(0.85, edges[-1] * 1.15), ylim=(0.6, max(distribution.pairs) * 6))
     for axis in (axes.xaxis, axes.yaxis):
-        axis.set_major_formatter(lambda value, _: f"{value:,.0f}")
         axis.set_minor_locator(NullLocator())
     bins, end = distribution.bins, edges[-1]
     for edge in bins.edges:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
-from dglkgmix.evaluation.model_scorer import evaluating
 from dglkgmix.report.figures.canvas import INK, PAPER, SERIES, drawing, legend, shorten
 
 if TYPE_CHECKING:
@@ -49,12 +48,11 @@ def entity_map(run: Run, projection: str) -> EntityMap:
     degrees. PCA is that of the drawn vectors; t-SNE starts from it and sees its first 50
     components.
     """
-    kg, model = run.kg, run.model
+    kg = run.kg
     degrees = kg.degrees.of_entities.numpy()
     places = np.linspace(0, len(degrees) - 1, min(len(degrees), MOST_POINTS)).round().astype(int)
     drawn = np.argsort(degrees, kind="stable")[places]
-    with evaluating(model), torch.no_grad():
-        vectors = model.encode().entities[torch.from_numpy(drawn)].double().cpu().numpy()
+    vectors = run.scorer.vectors.entities[torch.from_numpy(drawn)].detach().double().cpu().numpy()
     # scikit-learn's PCA warns and gives NaN where all vectors are the same.
     left, lengths, _ = np.linalg.svd(vectors - vectors.mean(0), full_matrices=False)
     left *= np.sign(left[np.abs(left).argmax(0), np.arange(len(lengths))])

@@ -22,9 +22,8 @@ def run_of(vectors, edges=None):
     rows = edges or [(i, j, i) for i in range(count) for j in range(i + 1)]
     names = [f"e{i}" for i in range(count)]
     kg = KnowledgeGraph.from_arrays(rows, entities=names)
-    model = torch.nn.Identity()
-    model.encode = lambda: SimpleNamespace(entities=torch.tensor(vectors, dtype=torch.float32))
-    return SimpleNamespace(kg=kg, model=model)
+    tables = SimpleNamespace(entities=torch.tensor(vectors, dtype=torch.float32))
+    return SimpleNamespace(kg=kg, scorer=SimpleNamespace(vectors=tables))
 
 
 def test_pca_keeps_the_distances_of_a_plane_in_space():
