@@ -45,10 +45,11 @@ def experiment(file: str, out: Path | None, jobs: int, **options: Any) -> None:
       precision, evidence-world-default, evidence-codex-s-complex, evidence-codex-m-complex,
       evidence-codex-m-strategies, evidence-codex-m-strategies-bf16,
       evidence-fb15k-237-complex, evidence-fb15k-237-seeds, evidence-fb15k-237-settings,
-      evidence-fb15k-237-strategies, evidence-nell-995-complex, evidence-wn18rr-complex,
-      evidence-codex-s-distmult, evidence-codex-s-encoder, evidence-codex-s-conve-draws,
-      evidence-codex-s-tucker-draws, evidence-world, evidence-codex-s-conve,
-      evidence-codex-s-tucker, evidence-codex-s-rgcn, evidence-codex-s-parameters,
+      evidence-fb15k-237-strategies, evidence-nell-995-complex, evidence-nell-995-strategies,
+      evidence-wn18rr-complex, evidence-codex-s-distmult, evidence-codex-s-encoder,
+      evidence-codex-s-conve-draws, evidence-codex-s-tucker-draws, evidence-world,
+      evidence-codex-s-conve, evidence-codex-s-tucker, evidence-codex-s-rgcn,
+      evidence-codex-s-parameters,
       evidence-fb15k-237-conve, evidence-fb15k-237-conve-long,
       evidence-fb15k-237-conve-long-float32
 
