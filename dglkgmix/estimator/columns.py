@@ -185,3 +185,9 @@ class Names:
     def strings(self) -> list[str]:
         """As a vocabulary holds them."""
         return [str(value) for value in self.values]
+
+
+def ids_of(columns: list[Array], entities: Names, relations: Names) -> Array:
+    """(n, 2 or 3) ids of heads, relations and perhaps tails; -1 for other names."""
+    pairs = zip((entities, relations, entities), columns, strict=False)
+    return np.stack([names.ids(column) for names, column in pairs], 1)

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from dglkgmix.config.toml import set_option
 from dglkgmix.errors import ConfigError, DataError, UnknownNameError
 from dglkgmix.estimator import ranks as ranking
-from dglkgmix.estimator.columns import Array, Names, split_columns, with_tails
+from dglkgmix.estimator.columns import Array, Names, ids_of, split_columns, with_tails
 from dglkgmix.estimator.options import constructor, from_config, to_config
 from dglkgmix.estimator.packed import PackedRun
 from dglkgmix.evaluation.candidates import Candidates
@@ -116,7 +116,7 @@ class KGCompleter(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             raise DataError("X holds no triples: there is nothing to fit")
         entities = Names.of(columns[0], columns[2], what="entities")
         relations = Names.of(columns[1], what="relations")
-        triples = _ids(entities, relations, columns)
+        triples = ids_of(columns, entities, relations)
         # A seed of its own: runs of several training seeds must hold out the same triples.
         part = assign_parts(triples, (1 - float(share), float(share), 0.0), seed=0)
         kept, held = part == 0, part == 1
@@ -340,7 +340,7 @@ class KGCompleter(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def _ids(self, columns: list[Array]) -> Array:
         """(n, 2 or 3); -1 for names that ``fit`` has not seen."""
-        return _ids(Names(self.classes_), Names(self.relations_), columns)
+        return ids_of(columns, Names(self.classes_), Names(self.relations_))
 
     def _triples(self, X: Any, y: Any) -> tuple[Array, list[Array]]:
         columns = with_tails(self._columns(X, (2, 3)), y)
@@ -394,12 +394,6 @@ class KGCompleter(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         tags.input_tags.categorical = True
         tags.target_tags.required = False
         return tags
-
-
-def _ids(entities: Names, relations: Names, columns: list[Array]) -> Array:
-    """(n, 2 or 3); -1 for other names."""
-    pairs = zip((entities, relations, entities), columns, strict=False)
-    return np.stack([names.ids(column) for names, column in pairs], 1)
 
 
 KGCompleter.__init__.__signature__ = constructor()  # type: ignore[attr-defined]

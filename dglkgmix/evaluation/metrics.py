@@ -49,6 +49,20 @@ class Metric:
     style: str = "{:.4f}"
     low_is_good: bool = False
 
+    def of(self, ranks: Array) -> Array:
+        """The values (Q,) of ranks (Q,).
+
+        Raises:
+            ConfigError: ``values`` gives something else than a number for each.
+        """
+        found = np.asarray(self.values(ranks))
+        if found.shape != ranks.shape or found.dtype.kind not in "biuf":
+            raise ConfigError(
+                f"metric {self.name!r}: its values for {len(ranks):,} ranks are of the type "
+                f"{found.dtype} and the shape {found.shape}: give one number for each rank"
+            )
+        return found
+
 
 def hits(k: int, *, tested: bool = False) -> Metric:
     """Hits@k: the share of ranks of at most k."""
@@ -107,7 +121,7 @@ def columns() -> list[Metric]:
 def per_query(table: RankTable, ties: str = "realistic") -> dict[str, Array]:
     """(Q,) values of every metric; and ``expected``, whose mean is E[MR]."""
     ranks = table[TIES[ties]]
-    values = {name: metric.values(ranks) for name, metric in METRICS.items()}
+    values = {name: metric.of(ranks) for name, metric in METRICS.items()}
     return values | {"expected": (table["candidates"] + 1) / 2}
 
 

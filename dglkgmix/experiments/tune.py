@@ -178,8 +178,8 @@ def search(
 
     Raises:
         DependencyError: Optuna is not installed.
-        ConfigError: data without the validation triples that the goal asks for, a storage that is
-            none, or a file where the folder belongs.
+        ConfigError: data without the validation triples that the goal asks for, or a file where the
+            folder belongs.
         CheckpointError: the folder is another search's and ``overwrite`` is not set.
         StorageError: the storage cannot be reached.
     """
@@ -304,8 +304,6 @@ def _study(plan: Search) -> Any:
     storage = plan.storage or f"sqlite:///{(plan.out / STUDY).resolve()}"
     # A trial that fails is told by our own error, not by a traceback of the library.
     optuna.logging.set_verbosity(optuna.logging.ERROR)
-    from sqlalchemy.exc import ArgumentError
-
     try:
         # Two processes that create the tables of one file at once would trip over each other.
         with _locked(plan.out / ".storage.lock"):
@@ -319,8 +317,7 @@ def _study(plan: Search) -> Any:
     except Exception as error:
         # Its cause may quote the storage's password, so it is no part of a traceback.
         message = f"{storage}: the study cannot be opened: {error}"
-        kind = ConfigError if isinstance(error, ArgumentError) else StorageError
-        raise kind(hide_passwords(message, storage)) from None
+        raise StorageError(hide_passwords(message, storage)) from None
 
 
 def _finished(study: Any) -> int:

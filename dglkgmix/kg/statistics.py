@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -11,9 +11,6 @@ from dglkgmix.kg import SPLITS
 from dglkgmix.kg.degrees import Graph
 from dglkgmix.kg.keys import find, triple_keys
 from dglkgmix.kg.mirrors import count_mirrored, inverse_pairs, mirror_warnings
-
-if TYPE_CHECKING:
-    from dglkgmix.kg.graph import KnowledgeGraph
 
 # Least number of heads, and least share of them with exactly one tail.
 HEADS, SHARE = 20, 0.95
@@ -71,22 +68,25 @@ def summarise(kg: Graph) -> dict[str, int]:
     }
 
 
-def split_warnings(kg: KnowledgeGraph) -> list[str]:
+def split_warnings(kg: Graph) -> list[str]:
     """What makes figures on valid and test too good, or empty."""
     return [*repeat_warnings(kg), *mirror_warnings(kg), *unseen_warnings(kg)]
 
 
-def repeat_warnings(kg: KnowledgeGraph) -> list[str]:
+def repeat_warnings(kg: Graph) -> list[str]:
     """At most one warning: how many valid and test triples are training triples."""
+    splits = {name: kg.split(name) for name in SPLITS}
+    keys = triple_keys(torch.cat([*splits.values()]), kg.num_entities, kg.num_relations)
+    train, *held = torch.split(keys, [*map(len, splits.values())])
     found = [
-        f"{count:,} of {len(rows):,} {split} triples"
-        for split, rows in (("valid", kg.valid), ("test", kg.test))
-        if (count := int(kg.train_index.contains(*rows.unbind(1)).sum()))
+        f"{count:,} of {len(part):,} {split} triples"
+        for split, part in zip(SPLITS[1:], held, strict=True)
+        if (count := int(torch.isin(part, train).sum()))
     ]
     if not found:
         return []
-    held = " and ".join(found)
-    return [f"{held} are training triples, too: figures are too good; put a triple in one split"]
+    rows = " and ".join(found)
+    return [f"{rows} are training triples, too: figures are too good; put a triple in one split"]
 
 
 def unseen_warnings(kg: Graph) -> list[str]:

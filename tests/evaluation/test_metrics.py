@@ -203,3 +203,8 @@ class TestFurtherMetrics:
     def test_a_path_that_is_no_metric(self) -> None:
         with pytest.raises(ConfigError, match=r"dglkgmix.errors:ConfigError is not a .*Metric"):
             metrics.metric_named("dglkgmix.errors:ConfigError")
+
+    @pytest.mark.parametrize("wrong", [lambda r: None, lambda r: r[:2], lambda r: r.astype(str)])
+    def test_values_that_are_not_one_number_for_each_rank_are_refused(self, wrong) -> None:
+        with pytest.raises(ConfigError, match="metric 'median': its values for 3 ranks are of"):
+            replace(self.median, values=wrong).of(np.array([1.0, 2.0, 6.0]))
