@@ -20,6 +20,7 @@ def run(*arguments):
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
 
 
+@pytest.mark.long
 def test_a_part_leaves_a_table_and_json_without_names_of_places(tmp_path):
     done = run("bench.partners", "--tiny", "--out", str(tmp_path))
     assert done.returncode == 0, done.stderr

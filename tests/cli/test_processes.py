@@ -148,6 +148,7 @@ def test_an_error_is_one_line(source, launcher, processes, status):
     assert launcher or err.splitlines() == errors
 
 
+@pytest.mark.long
 def test_an_error_of_all_processes_is_one_line(source, tmp_path):
     command = ("dglkgmix", "train", source, "--out", tmp_path / "run", "--lr=-1")
     process = start(*command, "--processes=2")

@@ -228,7 +228,8 @@ def test_from_run_asks_for_trust():
     assert KGCompleter.from_run("run", trust=True).run_.config.model.angle == 0.5
 
 
-def test_an_experiment_and_a_search_take_it(tmp_path):
+@pytest.mark.parametrize("jobs", ["1", pytest.param("2", marks=pytest.mark.long)])
+def test_an_experiment_and_a_search_take_it(tmp_path, jobs):
     (tmp_path / "grid.toml").write_text(
         f"""
 [experiment]
@@ -248,7 +249,7 @@ runtime.threads = 1
         encoding="utf-8",
     )
     out = tmp_path / "out"
-    assert main(["experiment", str(tmp_path / "grid.toml"), "--out", str(out), "--jobs", "2"]) == 0
+    assert main(["experiment", str(tmp_path / "grid.toml"), "--out", str(out), "--jobs", jobs]) == 0
     runs = [Run.open(path.parent).config for path in out.glob("runs/*/config.toml")]
     assert {(c.model.decoder, getattr(c.model, "angle", None)) for c in runs} == {
         ("distmult", None),
