@@ -139,7 +139,7 @@ class KGCompleter(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             named = "the earlier fit"
             train(kg, config, out, progress=progress, sample_weight=weights, parent_name=named)
             run = PackedRun.pack(out)
-        # Now at last: a fit that fails or is interrupted leaves the one before it as it was.
+        # Only now: a fit that fails or is interrupted leaves the one before it as it was.
         validate_data(self, X, skip_check_array=True)
         self.classes_, self.relations_ = entities.values, relations.values
         self.run_ = run
