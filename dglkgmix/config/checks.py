@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from numbers import Integral
 from typing import Any, Protocol
 
 from dglkgmix.config.base import settled, stage_value
@@ -35,6 +36,14 @@ class Sized(Protocol):
     @property
     def train_index(self) -> Any:
         """Its ``heads``: one entry for each distinct query."""
+
+
+def check_count(name: str, value: Any, what: str) -> None:
+    """ConfigError unless ``value``, the number of ``what``, is a whole number from 1."""
+    if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:
+        raise ConfigError(
+            f"{name} must be a whole number from 1, not {value!r}: it is the number of {what}"
+        )
 
 
 def validate(config: Config) -> None:

@@ -13,6 +13,7 @@ import torch
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from dglkgmix.config.checks import check_count
 from dglkgmix.config.toml import set_option
 from dglkgmix.errors import ConfigError, DataError, UnknownNameError
 from dglkgmix.estimator import ranks as ranking
@@ -199,10 +200,7 @@ class KGCompleter(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             ConfigError: k is below 1.
         """
         heads, relations = self._query_ids(X)
-        if not isinstance(k, int | np.integer) or isinstance(k, bool) or k < 1:
-            raise ConfigError(
-                f"k must be a whole number from 1, not {k!r}: it is the number of answers"
-            )
+        check_count("k", k, "answers")
         shape = len(heads), min(k, len(self.classes_))
         tails, values = np.full(shape, None, dtype=object), np.full(shape, np.nan)
         run = self._run()

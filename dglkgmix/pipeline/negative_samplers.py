@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 from torch.utils.data import get_worker_info
 
+from dglkgmix.config.checks import check_count
 from dglkgmix.errors import ConfigError
 from dglkgmix.kg.dgl_edges import CanonicalType
 from dglkgmix.kg.graph import KnowledgeGraph
@@ -91,11 +92,7 @@ class FilteredNegativeSampler:
     rounds = 10
 
     def __init__(self, ids: GraphIds, k: int, *, seed: int = 0) -> None:
-        if not isinstance(k, int) or isinstance(k, bool) or k < 1:
-            raise ConfigError(
-                f"k must be a whole number from 1, not {k!r}: it is the number of negatives of an "
-                "edge"
-            )
+        check_count("k", k, "negatives of an edge")
         self.ids, self.k, self.seed = ids, k, seed
         self._candidates = NegativeTails(ids.kg)
         self._generator: tuple[int | None, torch.Generator] | None = None

@@ -238,7 +238,7 @@ class Run:
             self.scorer,
             self.kg,
             split,
-            table or self.rank_table(split),
+            self.rank_table(split) if table is None else table,
             platt=self.calibration(),
             listed=self.list_probability(),
             new=self.new_entities,

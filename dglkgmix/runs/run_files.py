@@ -149,18 +149,18 @@ def read_graph(folder: RunFolder) -> KnowledgeGraph:
 
 def read_sample_weight(folder: RunFolder) -> Tensor | None:
     """(N,) double, what the training triples weigh; None where all weigh the same."""
-    if "weight" not in _read(folder, TRIPLES, _TRIPLES).column_names:
+    triples = _read(folder, TRIPLES, _TRIPLES, weight=pa.float64())
+    if "weight" not in triples.column_names:
         return None
-    triples = _read(folder, TRIPLES, _TRIPLES | {"weight": pa.float64()})
     train = triples.filter(pc.equal(triples.column("split"), SPLITS[0]))
     return torch.tensor(train.column("weight").to_pylist(), dtype=torch.double)
 
 
 def read_new(folder: RunFolder) -> frozenset[str]:
     """Entities that the run it started from does not know; none where it started from no run."""
-    if "new" not in _read(folder, ENTITIES, _NAMES).column_names:
+    entities = _read(folder, ENTITIES, _NAMES, new=pa.bool_())
+    if "new" not in entities.column_names:
         return frozenset()
-    entities = _read(folder, ENTITIES, _NAMES | {"new": pa.bool_()})
     return frozenset(entities.filter(entities.column("new")).column("name").to_pylist())
 
 
@@ -202,14 +202,17 @@ def _integers(array: pa.Array) -> Tensor:
     return torch.from_numpy(values.copy())
 
 
-def _read(folder: RunFolder, name: str, columns: dict[str, pa.DataType]) -> pa.Table:
-    """The table with ``columns`` of these types, every cell filled."""
+def _read(
+    folder: RunFolder, name: str, columns: dict[str, pa.DataType], **optional: pa.DataType
+) -> pa.Table:
+    """The table with ``columns`` of these types, every cell filled; ``optional`` ones may lack."""
     where = folder.path / name
     try:
         table = read_checked(pa.py_buffer(folder.read(name)), where)
     except DataError as error:
         raise CheckpointError(str(error)) from None
-    for column, kind in columns.items():
+    there = {column: kind for column, kind in optional.items() if column in table.column_names}
+    for column, kind in {**columns, **there}.items():
         if column not in table.column_names:
             raise CheckpointError(f"{where}: column {column!r} is missing")
         try:

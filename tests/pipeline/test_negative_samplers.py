@@ -1,5 +1,6 @@
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 import torch
 
@@ -157,6 +158,7 @@ def test_errors_by_name():
     sampler = FilteredNegativeSampler(GraphIds(graph), 2)
     with pytest.raises(DataError, match="different nodes"):
         sampler(dgl.graph(([0], [1])), torch.tensor([0]))
+    assert FilteredNegativeSampler(sampler.ids, np.int64(2)).k == 2
     for wrong in (0, 2.5, True):
         with pytest.raises(ConfigError, match=f"k must be a whole number from 1, not {wrong}"):
             FilteredNegativeSampler(sampler.ids, wrong)
